@@ -1,0 +1,48 @@
+"""One step of making it so, and an ordered tuple of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rankready.model.place import Place
+
+
+class What(StrEnum):
+    """What a change sets; in the order in which one device must be set (facts/hccn 8)."""
+
+    ADDRESS = "address"  # values are str(Interface): 10.20.0.7/24
+    GATEWAY = "gateway"
+    NETDETECT = "netdetect"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One step: ``before`` is what stands there (empty = unset, None = not known), ``after`` what should stand."""
+
+    place: Place
+    what: What
+    before: str | None
+    after: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """A conflict found before any write: the rule, the places, the words."""
+
+    rule: str
+    places: tuple[Place, ...]
+    message: str
+    zh: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """An ordered tuple of changes, or the problems that forbid them. ``unread``: places that could not be read."""
+
+    changes: tuple[Change, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    unread: tuple[tuple[Place, str], ...] = ()

@@ -1,0 +1,143 @@
+"""Facts about one device's network, as the device itself reports them (facts/hccn 3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rankready.model.addressing import Address, Interface
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceAddress:
+    """The address with its mask that the device carries (IPv4). Unset is a Gap of kind UNSET."""
+
+    interface: Interface
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceGateway:
+    """The default gateway of a device. Unset is a Gap of kind UNSET."""
+
+    address: Address
+    iface: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetDetect:
+    """The address that a device probes to judge its own network. 0.0.0.0 is a Gap of kind UNSET."""
+
+    target: Address
+
+
+class Health(StrEnum):
+    """Values of the tool's net health, in its own words (facts/hccn 3.3)."""
+
+    SUCCESS = "Success"
+    SOCKET_FAIL = "Socket fail"
+    RECEIVE_TIMEOUT = "Receive timeout"
+    UNREACHABLE = "Unreachable"
+    TIME_EXCEEDED = "Time exceeded"
+    FAULT = "Fault"
+    INIT = "Init"
+    THREAD_ERROR = "Thread error"
+    DETECT_IP_SET = "Detect ip set"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetHealth:
+    """What the device says of its own network; about one target only."""
+
+    status: Health
+
+
+class LinkState(StrEnum):
+    """State of a device's port; PARTIAL is a degraded link (A5)."""
+
+    UP = "UP"
+    DOWN = "DOWN"
+    PARTIAL = "PARTIAL LINK"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """The port's link state."""
+
+    state: LinkState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mac:
+    """The port's MAC address, lower case with colons."""
+
+    address: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mtu:
+    """The port's MTU in bytes."""
+
+    size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TlsSwitch:
+    """Whether the NPU network uses TLS; must be equal everywhere (facts/launch 0.7)."""
+
+    enabled: bool
+
+
+class NeighbourKind(StrEnum):
+    """What stands at the other end of the cable (facts/hccn 9)."""
+
+    SWITCH = "switch"
+    DEVICE = "device"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbour:
+    """What LLDP says stands at the other end. No neighbour is a Gap of kind UNSET. Cut parts are empty or None."""
+
+    kind: NeighbourKind
+    system: str  # system name, else chassis id
+    port: str
+    chassis: str = ""
+    description: str = ""
+    management: str = ""
+    pvid: int | None = None
+    frame_size: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkHistory:
+    """Link changes since boot; ``downs`` None: an old driver that does not count them. Newest change first."""
+
+    ups: int
+    downs: int | None
+    changes: tuple[tuple[str, LinkState], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counters:
+    """Packet counters by the tool's own names. A missing name is not zero."""
+
+    values: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceHeld:
+    """Whether a job holds the device's network (`hccp process`)."""
+
+    held: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ping:
+    """Result of one device-to-device ping: packets sent and received."""
+
+    target: Address
+    sent: int
+    received: int

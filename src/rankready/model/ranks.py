@@ -1,0 +1,61 @@
+"""Who is which rank. torchrun's words, exactly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """One server's share of a job: node_rank, its devices in local_rank order, its cluster address."""
+
+    server: str
+    node_rank: int
+    address: str
+    devices: tuple[int, ...]
+
+    @property
+    def nproc_per_node(self) -> int:
+        """How many ranks this node starts: one per device."""
+        return len(self.devices)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchSpec:
+    """A job before it starts. ``workdir`` is where script paths are resolved on every server."""
+
+    job: str
+    nodes: tuple[Node, ...]
+    master_addr: str
+    master_port: int
+    argv: tuple[str, ...]  # script and its arguments
+    python: str = "python3"
+    workdir: str = "."
+    env: Mapping[str, str] = field(default_factory=dict)
+    nic: str = ""
+    hccl_base_port: int | None = None
+    setup: str = ""
+
+    @property
+    def world_size(self) -> int:
+        """How many ranks the job has."""
+        return sum(n.nproc_per_node for n in self.nodes)
+
+    def first_rank(self, node_rank: int) -> int:
+        """The rank of a node's local_rank 0."""
+        return sum(n.nproc_per_node for n in self.nodes[:node_rank])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankCommand:
+    """One process that the guard starts on a server."""
+
+    rank: int | None  # None for an agent that starts several ranks itself (torchrun)
+    local_rank: int
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    unset: tuple[str, ...] = ()

@@ -1,0 +1,299 @@
+"""SSH by asyncssh, tuned as facts/transport 5 says: files parsed once, values passed, host keys verified.
+
+asyncssh never sees the user's ssh_config: read its way, every connect would parse the file again, and
+``UserKnownHostsFile none`` would switch verification off (facts/transport 6.2). `ssh -G` resolves a name once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from typing import TYPE_CHECKING
+
+import asyncssh
+
+from rankready.kind.transport import RawReply
+from rankready.model.errors import Unreachable
+from rankready.transports._ssh_names import SSH_PORT, from_ssh, resolve, split_port
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from rankready.model.cluster import Server
+    from rankready.transports._ssh_names import Resolved
+
+TCP_TIMEOUT_S = 5.0
+CHANNELS = 8  # per connection: a server's MaxSessions is 10 by default (facts/transport 5.4)
+_CHUNK = 262144
+
+_OPTIONS = {
+    "config": [],
+    "preferred_auth": "publickey,keyboard-interactive,password",
+    "kex_algs": (
+        "curve25519-sha256",
+        "curve25519-sha256@libssh.org",
+        "ecdh-sha2-nistp256",
+        "ecdh-sha2-nistp384",
+        "ecdh-sha2-nistp521",
+        "diffie-hellman-group14-sha256",
+        "diffie-hellman-group16-sha512",
+    ),
+    "encryption_algs": (
+        "aes128-gcm@openssh.com",
+        "aes256-gcm@openssh.com",
+        "chacha20-poly1305@openssh.com",
+        "aes128-ctr",
+        "aes256-ctr",
+    ),
+    "compression_algs": ["none"],
+    "gss_host": None,
+    "keepalive_interval": 15,
+    "keepalive_count_max": 3,
+    "agent_forwarding": False,
+    "x11_forwarding": False,
+}
+
+
+class SshChannel:
+    """One remote command with its standard input and output."""
+
+    def __init__(self, process: asyncssh.SSHClientProcess[bytes], slot: asyncio.Semaphore, name: str) -> None:
+        """Take a started process and the slot that it occupies."""
+        self._process = process
+        self._slot: asyncio.Semaphore | None = slot
+        self._name = name
+
+    async def write(self, data: bytes) -> None:
+        """Send bytes to its standard input; raises Unreachable when the connection is gone."""
+        try:
+            for start in range(0, len(data), _CHUNK):
+                self._process.stdin.write(data[start : start + _CHUNK])
+                await self._process.stdin.drain()
+        except (OSError, asyncssh.Error) as error:
+            raise Unreachable(f"{self._name}: connection lost: {_words(error)}") from error
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """Yield what it prints until it ends or the connection is lost."""
+        try:
+            while data := await self._process.stdout.read(65536):
+                yield data
+        except (OSError, asyncssh.Error):
+            return
+
+    async def wait(self) -> int | None:
+        """Return its exit status, None if none arrived (facts/transport 5.5: never success)."""
+        with contextlib.suppress(OSError, asyncssh.Error):
+            await self._process.wait_closed()
+        self._free()
+        return self._process.exit_status
+
+    async def close(self) -> None:
+        """Close the channel; the remote command learns it by the end of its input."""
+        with contextlib.suppress(OSError, asyncssh.Error):
+            self._process.stdin.write_eof()
+        self._process.close()
+        self._free()
+
+    def _free(self) -> None:
+        if self._slot is not None:
+            self._slot.release()
+            self._slot = None
+
+
+class SshSession:
+    """A held connection to one server."""
+
+    def __init__(self, connection: asyncssh.SSHClientConnection, name: str) -> None:
+        """Take an authenticated connection."""
+        self._connection = connection
+        self._name = name
+        self._slots = asyncio.Semaphore(CHANNELS)
+
+    async def run(self, script: bytes, *, timeout_s: float, limit: int = 16 << 20) -> RawReply:
+        """Send a script to ``/bin/sh -s``; raises Unreachable when the connection breaks."""
+        try:
+            async with self._slots:
+                return await self._run(script, timeout_s, limit)
+        except (OSError, asyncssh.Error) as error:
+            raise Unreachable(f"{self._name}: connection lost: {_words(error)}") from error
+
+    async def _run(self, script: bytes, timeout_s: float, limit: int) -> RawReply:
+        process = await self._start("exec /bin/sh -s")
+        try:
+            async with asyncio.timeout(timeout_s):
+                sent = asyncio.create_task(_send(process, script))
+                out, err = await asyncio.gather(_bounded(process.stdout, limit), _bounded(process.stderr, limit))
+                await sent
+                await process.wait_closed()
+        except TimeoutError:
+            process.close()
+            return RawReply(stdout=b"", stderr=b"", exit=None)
+        if process.exit_status is None and self._connection.is_closed():
+            raise Unreachable(f"{self._name}: connection lost while a script ran")
+        return RawReply(stdout=out[0], stderr=err[0], exit=process.exit_status, cut=out[1] or err[1])
+
+    async def open(self, command: str) -> SshChannel:
+        """Start a constant command of ours with its streams attached; raises Unreachable."""
+        await self._slots.acquire()
+        try:
+            process = await self._start(command)
+        except (OSError, asyncssh.Error) as error:
+            self._slots.release()
+            raise Unreachable(f"{self._name}: connection lost: {_words(error)}") from error
+        return SshChannel(process, self._slots, self._name)
+
+    async def _start(self, command: str) -> asyncssh.SSHClientProcess[bytes]:
+        # encoding=None: one byte that is not UTF-8 would else lose the whole answer (facts/transport 5.1)
+        return await self._connection.create_process(command, encoding=None, request_pty=False)
+
+    async def close(self) -> None:
+        """Leave; a peer that no longer answers is not waited for."""
+        self._connection.close()
+        with contextlib.suppress(OSError, asyncssh.Error, TimeoutError):
+            await asyncio.wait_for(self._connection.wait_closed(), 2)
+        self._connection.abort()
+
+
+async def _send(process: asyncssh.SSHClientProcess[bytes], script: bytes) -> None:
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        for start in range(0, len(script), _CHUNK):
+            process.stdin.write(script[start : start + _CHUNK])
+            await process.stdin.drain()
+        process.stdin.write_eof()
+
+
+async def _bounded(stream: asyncssh.SSHReader[bytes], limit: int) -> tuple[bytes, bool]:
+    parts: list[bytes] = []
+    size = 0
+    while data := await stream.read(65536):
+        if size < limit:
+            parts.append(data[: limit - size])
+        size += len(data)
+    return b"".join(parts), size > limit
+
+
+class SshTransport:
+    """Logs in to servers; keys and known hosts are read once and shared."""
+
+    name = "ssh"
+
+    def __init__(self) -> None:
+        """Read nothing yet."""
+        self._keys: dict[Path, asyncssh.SSHKey | None] = {}
+        self._known: dict[tuple[Path, ...], asyncssh.SSHKnownHosts] = {}
+        self._jumps: dict[str, asyncio.Task[asyncssh.SSHClientConnection]] = {}
+
+    async def connect(self, server: Server, *, timeout_s: float = 15.0) -> SshSession:
+        """Log in to one server; raises Unreachable with the reason in one line."""
+        resolved = await resolve(server.login)
+        try:
+            return SshSession(await self._connect(resolved, timeout_s), server.name)
+        except (OSError, asyncssh.Error, TimeoutError) as error:
+            raise Unreachable(f"{server.name} ({server.login}): {self._reason(error, resolved)}") from error
+
+    async def _connect(self, to: Resolved, timeout_s: float) -> asyncssh.SSHClientConnection:
+        tunnel = await self._jump(to.jump, timeout_s) if to.jump else None
+        sock = None if tunnel else await _tcp(to.host, to.port)
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await asyncssh.connect(
+                    to.host,
+                    to.port,
+                    username=to.user,
+                    client_keys=self._client_keys(to.keys) or None,
+                    known_hosts=self._known_hosts(to.known_hosts),
+                    agent_path=to.agent,
+                    sock=sock,
+                    tunnel=tunnel,
+                    login_timeout=timeout_s,
+                    **_OPTIONS,
+                )
+        except BaseException:
+            if sock is not None:
+                sock.close()
+            raise
+
+    async def _jump(self, jump: str, timeout_s: float) -> asyncssh.SSHClientConnection:
+        """One connection per jump host, shared by all targets behind it (facts/transport 5.6)."""
+        if jump not in self._jumps:
+            self._jumps[jump] = asyncio.create_task(self._open_jump(jump, timeout_s))
+        return await asyncio.shield(self._jumps[jump])
+
+    async def _open_jump(self, jump: str, timeout_s: float) -> asyncssh.SSHClientConnection:
+        user, _, rest = jump.rpartition("@")
+        host, port = split_port(rest)
+        return await self._connect(await from_ssh(host, user, port, ()), timeout_s)
+
+    def _client_keys(self, paths: tuple[Path, ...]) -> list[asyncssh.SSHKey]:
+        for path in paths:
+            if path not in self._keys:
+                self._keys[path] = _read_key(path)
+        return [key for path in paths if (key := self._keys[path]) is not None]
+
+    def _known_hosts(self, paths: tuple[Path, ...]) -> asyncssh.SSHKnownHosts:
+        if paths not in self._known:
+            text = "\n".join(p.read_text(errors="replace") for p in paths if p.is_file())
+            self._known[paths] = asyncssh.import_known_hosts(text)
+        return self._known[paths]
+
+    def _reason(self, error: BaseException, to: Resolved) -> str:
+        match error:
+            case asyncssh.HostKeyNotVerifiable():
+                port = None if to.port == SSH_PORT else to.port
+                listed = self._known_hosts(to.known_hosts).match(to.host, "", port)[0]
+                files = ", ".join(str(p) for p in to.known_hosts)
+                if listed:
+                    return f"host key has CHANGED from what {files} holds: find out why before you log in again"
+                return f"host key is not known in {files}: log in once by ssh and compare it, or add it there"
+            case asyncssh.PermissionDenied():
+                return f"permission denied for {to.user}: offer a key (ssh.key in cluster.yaml, or an agent)"
+            case TimeoutError():
+                return "no answer in time (connected, then silent)"
+            case _:
+                return _words(error)
+
+    async def close(self) -> None:
+        """Close the shared jump connections."""
+        for task in self._jumps.values():
+            with contextlib.suppress(OSError, asyncssh.Error, TimeoutError):
+                (await task).close()
+
+
+async def _tcp(host: str, port: int) -> socket.socket:
+    """Connect with a clock of its own, so that a slow handshake elsewhere can't run this one out."""
+    loop = asyncio.get_running_loop()
+    last: OSError = OSError(f"{host}: no address")
+    for family, kind, proto, _, address in await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+        sock = socket.socket(family, kind, proto)
+        sock.setblocking(False)
+        try:
+            await asyncio.wait_for(loop.sock_connect(sock, address), TCP_TIMEOUT_S)
+        except TimeoutError:
+            last = OSError(f"no connection to {host} port {port} within {TCP_TIMEOUT_S:g} s")
+        except OSError as error:
+            last = error
+        else:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            return sock
+        sock.close()
+    raise last
+
+
+def _read_key(path: Path) -> asyncssh.SSHKey | None:
+    """Read a private key; one that is absent, or needs a passphrase, is left to the agent."""
+    try:
+        return asyncssh.read_private_key(path)
+    except (OSError, asyncssh.KeyImportError, asyncssh.KeyEncryptionError):
+        return None
+
+
+def _words(error: BaseException) -> str:
+    text = (str(error) or type(error).__name__).splitlines()[0]
+    return text[:200]
+
+
+def make() -> SshTransport:
+    """Make the transport."""
+    return SshTransport()
