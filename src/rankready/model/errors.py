@@ -8,7 +8,8 @@
     ├── StalePlan         the cluster moved since the plan was made
     ├── Locked            someone else is changing this cluster: who, since when
     ├── Unreachable       a server did not answer
-    └── Unreadable        a server answered in words that we don't know
+    ├── Unreadable        a server answered in words that we don't know
+    └── LabError          the make-believe cluster can't do that here: what, and why
 
 A remote command that ends non-zero is a ``Reply``, not an exception.
 """
@@ -67,3 +68,7 @@ class Unreachable(RankreadyError):  # noqa: N818  (the same)
 
 class Unreadable(RankreadyError):  # noqa: N818  (the same)
     """A server answered in words that we don't know."""
+
+
+class LabError(RankreadyError):
+    """The make-believe cluster can't do that here: what was asked, and why not."""

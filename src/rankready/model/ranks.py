@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+JOB_FOLDER = "${RANKREADY_JOB_FOLDER}"  # the guard knows what it is on its server
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
     """One server's share of a job: node_rank, its devices in local_rank order, its cluster address."""
@@ -52,10 +55,20 @@ class LaunchSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankCommand:
-    """One process that the guard starts on a server."""
+    """One process that the guard starts on a server.
+
+    ``defaults`` stand where the server's own environment says nothing, ``env`` wins over it. ``unset`` is cleared
+    first; a name that ends in ``*`` is a prefix. ``JOB_FOLDER`` in a value or an argument becomes the job's folder.
+    """
 
     rank: int | None  # None for an agent that starts several ranks itself (torchrun)
     local_rank: int
     argv: tuple[str, ...]
     env: Mapping[str, str]
     unset: tuple[str, ...] = ()
+    defaults: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def log(self) -> str:
+        """Where its output goes, below the job's folder."""
+        return "train/launcher.log" if self.rank is None else f"train/rank-{self.rank}.log"

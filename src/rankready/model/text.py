@@ -26,9 +26,9 @@ class Text:
 
 
 def visible(text: str) -> str:
-    """Show what a terminal would obey: control, escape and direction characters become ``\\x1b``-like escapes.
+    """Write out what a terminal would obey: control, escape and direction characters become visible escapes.
 
-    Remote words are hostile; everything printed passes through here. Newlines and tabs are shown too, so one
+    Remote words are hostile; everything printed passes through here. Newlines and tabs are written out too, so one
     statement stays one line.
     """
     if text.isprintable():

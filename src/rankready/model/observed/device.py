@@ -7,6 +7,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ipaddress import IPv4Interface, IPv6Address, IPv6Interface
+
     from rankready.model.addressing import Address, Interface
 
 
@@ -18,10 +20,32 @@ class DeviceAddress:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceAddressV6:
+    """The IPv6 address with its prefix length that the device carries."""
+
+    interface: IPv6Interface
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BondAddresses:
+    """The addresses of the bonded ports of one device, in the tool's order (Atlas 9000 A3)."""
+
+    interfaces: tuple[IPv4Interface, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceGateway:
     """The default gateway of a device. Unset is a Gap of kind UNSET."""
 
     address: Address
+    iface: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceGatewayV6:
+    """The default IPv6 gateway of a device."""
+
+    address: IPv6Address
     iface: str = ""
 
 
@@ -66,6 +90,14 @@ class Link:
     """The port's link state."""
 
     state: LinkState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vnic:
+    """State and address of the virtual interface towards the super pod (A3); informational on A1 and A2."""
+
+    state: LinkState
+    interface: IPv4Interface
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,9 +154,13 @@ class LinkHistory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counters:
-    """Packet counters by the tool's own names. A missing name is not zero."""
+    """Packet counters by the tool's own names. A missing name is not zero.
+
+    ``partial``: some of the names that today's drivers print are not there (an old driver, or a lost line).
+    """
 
     values: tuple[tuple[str, int], ...]
+    partial: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,3 +177,50 @@ class Ping:
     target: Address
     sent: int
     received: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Speed:
+    """The port's speed; None: the device itself does not know (usually the link is down)."""
+
+    mbit_s: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Duplex:
+    """Whether the port is full duplex; None: the device itself does not know."""
+
+    full: bool | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fec:
+    """The port's forward error correction: rs, no or auto."""
+
+    mode: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetdevStatus:
+    """The port as ethtool sees it; what it does not say is None."""
+
+    iface: str
+    detected: bool
+    mbit_s: int | None = None
+    full_duplex: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalLldp:
+    """What the device tells its neighbour by LLDP: its port id and system name."""
+
+    port: str
+    system: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetVersions:
+    """Versions of the network driver and firmware of a device."""
+
+    driver: str
+    firmware: str
