@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from rankready.model.text import Text
 
 
+def never(_a: int, _b: int) -> bool:
+    """Answer no for every pair of positions."""
+    return False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Product:
     """What is special about one generation (facts/hccn 5, 7.1, 7.3; facts/launch 7).
@@ -20,10 +25,16 @@ class Product:
     - ``devices``: physical ids of a full server.
     - ``segment_of(device)``: the number of the segment that a position lives in; positions with one number share it.
     - ``segments_rule``: the rule in words.
-    - ``reserved``: ranges that the tool refuses or that must not be used.
-    - ``legal_counts``: devices a job may use on one server; ``devices_for(count)``: the default pick.
-    - ``rings``: positions that share one device OS, hence one lane for tool calls.
+    - ``apart(a, b)``: positions of one server that must lie in different segments; ``together(a, b)``: that must share
+      one. ``other_plans``: segments that the user lists with their positions may break ``together``.
+    - ``reserved``: ranges that the tool refuses or that must not be used; ``avoided``: ranges that we never pick from
+      but leave alone where a device already has them.
+    - ``legal_counts``: devices a job may use on one server; ``devices_for(count)``: the default pick for one of them.
+    - ``counts_note``: None: other counts are refused; else they are possible, with this remark.
+    - ``rings``: positions that share one device OS, hence one lane for tool calls. ``job_in_one_ring``: a job that does
+      not use the whole server must stay inside one of them.
     - ``never_joined(a, b)``: positions of one server that do not reach each other by design (A3 sibling dies).
+    - ``probes_own_server``: a lone server's device may probe another device of its own server.
     """
 
     generation: Generation
@@ -38,3 +49,10 @@ class Product:
     devices_for: Callable[[int], tuple[int, ...]]
     rings: tuple[tuple[int, ...], ...]
     never_joined: Callable[[int, int], bool]
+    apart: Callable[[int, int], bool] = never
+    together: Callable[[int, int], bool] = never
+    other_plans: bool = False
+    avoided: tuple[Network, ...] = ()
+    counts_note: Text | None = None
+    job_in_one_ring: bool = False
+    probes_own_server: bool = True
