@@ -1,0 +1,87 @@
+"""Many alike as one: findings of one code and shape, places that share a reason."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from rankready.model.finding import Certainty, Outcome
+from rankready.model.hostlist import fold
+from rankready.reports._escape import escape, say
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from rankready.model.place import Place
+    from rankready.model.record import Record
+    from rankready.model.text import Lang
+
+Key = tuple[Outcome, str, str]
+
+_VALUE = re.compile(r"\S*[0-9]\S*")
+_RANK = (Outcome.FAIL, Outcome.UNKNOWN, Outcome.WARN)
+_SURE = (Certainty.SURE, Certainty.LIKELY, Certainty.MAYBE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Findings, or verdicts without one, that say the same of several places."""
+
+    outcome: Outcome
+    codes: tuple[str, ...]
+    places: tuple[Place, ...]
+    message: str
+    remedy: str = ""
+    certainty: Certainty = Certainty.SURE
+
+
+def shape(text: str) -> str:
+    """Return what stays of a statement when its values are taken out."""
+    return _VALUE.sub("#", text)
+
+
+def groups(record: Record, lang: Lang) -> tuple[Group, ...]:
+    """Return what stands for itself (not implied, not passed), worst first, alike folded; check order within."""
+    first: dict[Key, Group] = {}
+    codes: dict[Key, list[str]] = {}
+    places: dict[Key, list[Place]] = {}
+    for key, group in _each(record, lang):
+        first.setdefault(key, group)
+        codes.setdefault(key, []).extend(group.codes)
+        places.setdefault(key, []).extend(group.places)
+    found = [replace(g, codes=tuple(dict.fromkeys(codes[k])), places=tuple(places[k])) for k, g in first.items()]
+    return tuple(sorted(found, key=lambda g: (_RANK.index(g.outcome), _SURE.index(g.certainty))))
+
+
+def _each(record: Record, lang: Lang) -> Iterator[tuple[Key, Group]]:
+    for verdict in record.verdicts:
+        outcome = verdict.outcome
+        if outcome not in _RANK:
+            continue
+        for finding in verdict.findings:
+            yield (
+                (outcome, finding.code, shape(finding.message.en)),
+                Group(
+                    outcome=outcome,
+                    codes=(finding.code,),
+                    places=(finding.place,),
+                    message=say(finding.message, lang),
+                    remedy=say(finding.remedy, lang),
+                    certainty=finding.certainty,
+                ),
+            )
+        if not verdict.findings:
+            reason = say(verdict.reason, lang)
+            group = Group(outcome=outcome, codes=(verdict.code,), places=(verdict.place,), message=reason)
+            yield (outcome, "", shape(verdict.reason)), group
+
+
+def places_text(places: Iterable[Place], most: int = 3) -> str:
+    """Write places as ranges; devices of a server that is named itself are left out; the rest is counted."""
+    unique = tuple(dict.fromkeys(places))
+    named = set(unique)
+    kept = [p for p in unique if p.owner == p or p.owner not in named]
+    folded = fold(escape(str(p)) for p in kept)
+    more = f", +{len(folded) - most}" if len(folded) > most else ""
+    return ", ".join(folded[:most]) + more

@@ -1,0 +1,132 @@
+"""The HTML page's template: one file, no script, no network; both languages, one shown."""
+
+from __future__ import annotations
+
+STYLE = """
+:root { --ink: #1c2330; --soft: #5c6675; --line: #dde2ea; --paper: #fff; --ground: #f4f6f9;
+  --fail: #b3261e; --warn: #9a6700; --unknown: #5b4bb7; --pass: #1a7f4b; --skip: #7a8494; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6e9ef; --soft: #9aa4b2; --line: #333b47; --paper: #1b2029;
+  --ground: #12161c; --fail: #ff8a80; --warn: #e3b341; --unknown: #b3a7ff; --pass: #56d394; --skip: #8b95a5; } }
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--ground); color: var(--ink);
+  font: 15px/1.5 system-ui, "PingFang SC", "Microsoft YaHei", "Noto Sans CJK SC", sans-serif; }
+main, header { max-width: 1100px; margin: 0 auto; padding: 0 20px; }
+header { padding-top: 28px; }
+h1 { font-size: 1.7em; margin: 0; } h2 { font-size: 1.1em; margin: 0 0 10px; }
+.state { font-weight: 700; } .s0 { color: var(--pass); } .s1, .s2 { color: var(--fail); } .s3,
+  .s130 { color: var(--unknown); }
+.meta { color: var(--soft); margin: 4px 0 14px; }
+section { background: var(--paper); border: 1px solid var(--line); border-radius: 8px; padding: 16px 18px;
+  margin: 0 0 16px; }
+.simulated { background: var(--warn); color: var(--paper); padding: 10px 20px; text-align: center; font-weight: 700; }
+.finding { border-left: 4px solid var(--line); padding: 2px 0 2px 12px; margin: 0 0 14px; }
+.finding.fail { border-color: var(--fail); } .finding.warn { border-color: var(--warn); }
+  .finding.unknown { border-color: var(--unknown); }
+.mark { display: inline-block; min-width: 4.5em; font-weight: 700; }
+.fail > .mark, td.fail { color: var(--fail); } .warn > .mark, td.warn { color: var(--warn); }
+.unknown > .mark, td.unknown { color: var(--unknown); } td.pass { color: var(--pass); } td.skip,
+  td.implied { color: var(--skip); }
+.where, code, pre { font-family: ui-monospace, "Cascadia Mono", Menlo, Consolas, monospace; font-size: .92em; }
+pre { background: var(--ground); padding: 8px 10px; border-radius: 6px; overflow-x: auto; margin: 6px 0;
+  white-space: pre-wrap; overflow-wrap: anywhere; }
+details > summary { cursor: pointer; color: var(--soft); }
+.remedy { color: var(--soft); }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; width: 100%; } th, td { text-align: left; padding: 4px 12px 4px 0;
+  border-bottom: 1px solid var(--line); vertical-align: top; }
+th { color: var(--soft); font-weight: 600; } td.n, th.n { text-align: right; }
+.grid td { text-align: center; padding: 2px 5px; font-weight: 700; } .grid td.name { text-align: left;
+  font-weight: 400; }
+.pick { position: absolute; opacity: 0; } .langs { float: right; color: var(--soft); }
+.langs label { cursor: pointer; padding: 2px 6px; border-radius: 4px; }
+#en:checked ~ * .zh, #zh:checked ~ * .en { display: none; }
+#en:checked ~ header label[for=en], #zh:checked ~ header label[for=zh] { background: var(--line); color: var(--ink); }
+.pick:focus-visible ~ header .langs { outline: 2px solid var(--unknown); }
+footer { color: var(--soft); max-width: 1100px; margin: 0 auto; padding: 0 20px 30px; }
+@media print { body { background: #fff; } section { break-inside: avoid; } .langs { display: none; } }
+"""
+
+PAGE = """
+{%- macro t(en, zh) -%}<span class="en" lang="en">{{ en }}</span><span class="zh" lang="zh">{{ zh }}</span>
+{%- endmacro -%}
+{%- macro both(pair) -%}{%- if pair.en == pair.zh -%}{{ pair.en }}{%- else -%}
+{{ t(pair.en, pair.zh) }}{%- endif -%}{%- endmacro -%}
+<!DOCTYPE html>
+<html lang="{{ lang }}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>rankready {{ verb }} · {{ cluster }}</title>
+<style>{{ style }}</style>
+</head>
+<body>
+<input class="pick" type="radio" name="lang" id="en"{% if lang == "en" %} checked{% endif %}>
+<input class="pick" type="radio" name="lang" id="zh"{% if lang == "zh" %} checked{% endif %}>
+{% if simulated %}<div class="simulated" role="alert">{{ both(words.simulated) }}</div>{% endif %}
+<header>
+<div class="langs"><label for="en">English</label><label for="zh">中文</label></div>
+<h1><span class="state s{{ exit }}">{{ both(state) }}</span> · rankready {{ verb }} · {{ cluster }}</h1>
+<p class="meta">{{ both(sizes) }} · {{ started }} · {{ both(duration) }} · {{ t("exit", "退出码") }} {{ exit }}</p>
+</header>
+<main>
+{% if counts.en or coverage.en %}<section>
+{% if counts.en %}<p>{{ both(counts) }}</p>{% endif %}
+{% if coverage.en %}<p>{{ both(coverage) }}</p>{% endif %}
+</section>{% endif %}
+{% if cause.en %}<section><h2>{{ t("Cause", "原因") }}</h2>
+<pre class="en">{{ cause.en }}</pre><pre class="zh">{{ cause.zh }}</pre></section>{% endif %}
+{% if findings %}<section><h2>{{ t("Findings", "发现的问题") }}</h2>
+{% for f in findings %}<div class="finding {{ f.outcome }}">
+<span class="mark">{{ both(f.mark) }}</span> <code>{{ f.codes }}</code> <span class="where">{{ f.where }}</span>
+{%- if f.count > 1 %} ({{ f.count }}){% endif %}
+<div>{{ both(f.message) }}</div>
+{% if f.remedy.en %}<div class="remedy">{{ t("Next", "处理") }}: {{ both(f.remedy) }}</div>{% endif %}
+{% if f.evidence %}<details><summary>{{ t("Evidence", "证据") }}</summary>
+{% for e in f.evidence %}<pre>$ {{ e.command }}{% if e.at %}   # {{ e.at }}{% endif %}
+{% for line in e.lines %}{{ line }}
+{% endfor %}</pre>{% endfor %}</details>{% endif %}
+{% if f.places %}<details><summary>{{ t("Places", "位置") }}</summary><div class="where">{{ f.places }}</div></details>
+{% endif %}
+</div>{% endfor %}</section>{% endif %}
+{% if problems %}<section><h2>{{ t("What forbids the plan", "规划无法执行的原因") }}</h2>
+{% for p in problems %}<div class="finding fail"><code>{{ p.rule }}</code> <span class="where">{{ p.where }}</span>
+<div>{{ both(p.message) }}</div></div>{% endfor %}</section>{% endif %}
+{% if suspects %}<section><h2>{{ t("Suspects", "疑点") }}</h2><div class="scroll"><table>
+<tr><th>{{ t("places", "位置") }}</th><th>{{ t("kind", "类型") }}</th><th>{{ t("certainty", "把握") }}</th>
+<th>{{ t("witnesses", "见证") }}</th><th>{{ t("next test", "下一步测试") }}</th></tr>
+{% for s in suspects %}<tr><td class="where">{{ s.places }}</td><td>{{ s.kind }}</td><td>{{ s.certainty }}</td>
+<td>{{ s.witnesses }}</td><td>{{ both(s.next_test) }}</td></tr>
+{% endfor %}</table></div></section>{% endif %}
+{% if remarks.en %}<section><h2>{{ t("Remarks", "说明") }}</h2>
+<pre class="en">{{ remarks.en }}</pre><pre class="zh">{{ remarks.zh }}</pre></section>{% endif %}
+{% if steps %}<section><h2>{{ t("Steps", "步骤") }}</h2><table>
+{% for s in steps %}<tr><td class="{{ s.outcome }}">{{ both(s.mark) }}</td><td>{{ s.verb }}</td>
+<td>{{ both(s.duration) }}</td><td>{{ s.note }}</td></tr>
+{% endfor %}</table></section>{% endif %}
+{% if changes %}<section><h2>{{ t("Changes", "变更") }}</h2><div class="scroll"><table>
+<tr><th></th><th>{{ t("place", "位置") }}</th><th>{{ t("what", "项目") }}</th><th>{{ t("seen", "现状") }}</th>
+<th>{{ t("planned", "规划") }}</th><th>{{ t("why", "原因") }}</th></tr>
+{% for c in changes %}<tr><td>{{ c.sign }}</td><td class="where">{{ c.place }}</td><td>{{ c.what }}</td>
+<td class="where">{{ both(c.before) }}</td><td class="where">{{ c.after }}</td><td>{{ c.reason }}</td></tr>
+{% endfor %}</table></div>{% if changes_left %}<p>{{ t("and more:", "另有：") }} {{ changes_left }}</p>
+{% endif %}</section>{% endif %}
+{% if tally %}<section><h2>{{ t("Verdicts by check", "各检查的结论") }}</h2><div class="scroll"><table>
+<tr><th>{{ t("check", "检查") }}</th>{% for o in outcomes %}<th class="n">{{ both(o.name) }}</th>{% endfor %}</tr>
+{% for row in tally %}<tr><td><code>{{ row.code }}</code></td>
+{% for o in outcomes %}<td class="n{% if row[o.key] %} {{ o.key }}{% endif %}">{{ row[o.key] }}</td>{% endfor %}</tr>
+{% endfor %}</table></div></section>{% endif %}
+{% if grid %}<section><h2>{{ t("Verdicts by server", "各服务器的结论") }}</h2><div class="scroll"><table class="grid">
+<tr><th></th>{% for code in codes %}<th>{{ code }}</th>{% endfor %}</tr>
+{% for row in grid %}<tr><td class="name where">{{ row.name }}</td>
+{% for cell in row.cells %}<td class="{{ cell.outcome }}">{{ cell.sign }}</td>{% endfor %}</tr>
+{% endfor %}</table></div>
+<p class="meta">{{ t("worst of a server and its devices: F fault, ! warning, ? unknown, · as planned, "
+"> follows from another, - skipped",
+"服务器及其设备中最差的结论：F 故障，! 警告，? 未知，· 正常，> 由其他问题引起，- 跳过") }}</p></section>{% endif %}
+</main>
+<footer>{{ t("Drawn from the record of one run; knows no more than that record.",
+"由一次运行的记录生成，内容不超出该记录。") }}</footer>
+</body>
+</html>
+"""

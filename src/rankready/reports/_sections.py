@@ -1,0 +1,149 @@
+"""The sections of the text page; each is a list of items, each item some lines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from rankready.model.finding import Outcome
+from rankready.reports import _words as words
+from rankready.reports._escape import escape, say
+from rankready.reports._groups import groups, places_text
+from rankready.reports._width import clip, columns, hang
+
+if TYPE_CHECKING:
+    from rankready.model.change import Change, Plan
+    from rankready.model.place import Place
+    from rankready.model.record import Record, Step
+    from rankready.model.text import Lang
+    from rankready.reports._groups import Group
+
+MOST_FINDINGS = 5
+_ALONE = 6  # so few changes are shown one by one
+_INDENT = " " * 7
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """Items of one kind; ``left`` counts those that were dropped to fit the screen.
+
+    A history (``newest_last``) loses its oldest items first.
+    """
+
+    items: tuple[tuple[str, ...], ...]
+    left: int = 0
+    newest_last: bool = False
+
+    @property
+    def lines(self) -> int:
+        """How many lines it takes."""
+        return sum(len(i) for i in self.items) + (self.left > 0)
+
+    def shorter(self) -> Section:
+        """Return it without its last item, or its oldest."""
+        items = self.items[1:] if self.newest_last else self.items[:-1]
+        return replace(self, items=items, left=self.left + 1)
+
+
+def findings(record: Record, lang: Lang, width: int) -> tuple[Section, Section]:
+    """Return faults and warnings, then what is not known; at most five and three of them."""
+    found = groups(record, lang)
+    known = [g for g in found if g.outcome is not Outcome.UNKNOWN]
+    unknown = [g for g in found if g.outcome is Outcome.UNKNOWN]
+    return _capped([_finding(g, lang, width) for g in known], MOST_FINDINGS), _capped(
+        [_finding(g, lang, width) for g in unknown], 3
+    )
+
+
+def _finding(group: Group, lang: Lang, width: int) -> tuple[str, ...]:
+    mark = words.MARKS[group.outcome].to(lang)
+    count = len(dict.fromkeys(group.places))
+    many = f" ({words.PLACES.to(lang).format(n=f'{count:,}')})" if count > 1 else ""
+    code = escape(group.codes[0] if len(group.codes) == 1 else f"{group.codes[0]} +{len(group.codes) - 1}")
+    colon = ": " if group.message else ""
+    alike = words.ALIKE.to(lang) if count > 1 and any(c.isdigit() for c in group.message) else ""
+    statement = f"{code} {places_text(group.places)}{many}{colon}{group.message}{alike}"
+    lines = hang(f" {mark}  ", statement, width)
+    if group.remedy:
+        lines += hang(_INDENT + words.NEXT.to(lang), group.remedy, width)
+    return tuple(lines)
+
+
+def problems(plan: Plan, lang: Lang, width: int) -> Section:
+    """Return what forbids a plan."""
+    mark = words.MARKS[Outcome.FAIL].to(lang)
+    items = []
+    for problem in plan.problems:
+        message = say((problem.zh if lang == "zh" else "") or problem.message, lang)
+        where = places_text(problem.places)
+        items.append(tuple(hang(f" {mark}  ", f"{escape(problem.rule)} {where}: {message}", width, 3)))
+    return _capped(items, MOST_FINDINGS)
+
+
+def changes(plan: Plan, lang: Lang, width: int) -> Section:
+    """Return the diff: few changes one by one, many grouped by what they set."""
+    grouped: dict[tuple[object, ...], list[Change]] = {}
+    alone = len(plan.changes) <= _ALONE
+    for change in plan.changes:
+        key = (change.place, change.what) if alone else (change.what, _sign(change))
+        grouped.setdefault(key, []).append(change)
+    rows = [_change_row(group, lang) for group in grouped.values()]
+    return _capped([(line,) for line in columns(rows, width)], 8)
+
+
+def _sign(change: Change) -> str:
+    if change.before is None:
+        return "?"
+    return "~" if change.before else "+"
+
+
+def _change_row(group: list[Change], lang: Lang) -> tuple[str, ...]:
+    first = group[0]
+    before = _span([_before(c, lang) for c in group])
+    after = _span([escape(c.after) for c in group])
+    count = f" ×{len(group):,}" if len(group) > 1 else ""
+    reasons = {c.reason for c in group}
+    reason = escape(first.reason) if len(reasons) == 1 and first.reason else ""
+    where = places_text((c.place for c in group), 2) + count
+    return (f" {_sign(first)} {first.what.value}", where, f"{before} → {after}", reason)
+
+
+def _before(change: Change, lang: Lang) -> str:
+    if change.before is None:
+        return words.NOT_KNOWN.to(lang)
+    return escape(change.before) or words.UNSET.to(lang)
+
+
+def _span(values: list[str]) -> str:
+    unique = list(dict.fromkeys(values))
+    return unique[0] if len(unique) == 1 else f"{unique[0]} … {unique[-1]}"
+
+
+def unread(plan: Plan, lang: Lang, width: int) -> Section:
+    """Return what could not be read, by reason."""
+    mark = words.MARKS[Outcome.UNKNOWN].to(lang)
+    by_reason: dict[str, list[Place]] = {}
+    for place, reason in plan.unread:
+        by_reason.setdefault(reason, []).append(place)
+    rows = [f"{places_text(places)}: {escape(reason)}" for reason, places in by_reason.items()]
+    return _capped([tuple(hang(f" {mark}  ", row, width)) for row in rows], 3)
+
+
+def steps(record: Record, lang: Lang, width: int) -> Section:
+    """Return the steps of a guide as a table."""
+    rows = [_step_row(s, lang) for s in record.steps]
+    return Section(items=tuple((line,) for line in columns(rows, width)), newest_last=True)
+
+
+def _step_row(step: Step, lang: Lang) -> tuple[str, ...]:
+    mark = words.STEP_MARKS.get(step.exit, words.FAILED).to(lang)
+    return (f" {mark}", escape(step.verb), words.duration(step.seconds, lang), escape(step.note))
+
+
+def one_line(text: str, width: int) -> Section:
+    """Return a section of one clipped line."""
+    return Section(items=((clip(text, width),),))
+
+
+def _capped(items: list[tuple[str, ...]], most: int) -> Section:
+    return Section(items=tuple(items[:most]), left=max(0, len(items) - most))
