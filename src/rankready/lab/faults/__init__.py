@@ -1,0 +1,1 @@
+"""One file per thing that the lab can break."""

@@ -1,0 +1,13 @@
+"""How a server's SSH answers."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Gate(StrEnum):
+    """As it should; not at all (refused); or with silence after the connection stands."""
+
+    OPEN = "open"
+    DEAD = "dead"
+    HUNG = "hung"

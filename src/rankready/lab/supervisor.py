@@ -1,0 +1,150 @@
+"""The process inside a lab that answers: SSH for every server, LLDP, the control socket, the faults in force."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import resource
+import socket
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import asyncssh
+
+from rankready.lab import control, ground_netns, ground_sim
+from rankready.lab.breakage import Breakage
+from rankready.lab.front import Entrance
+from rankready.lab.gate import Gate
+from rankready.lab.spec import Door, Generation, LabSpec, Topology
+from rankready.model.errors import LabError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rankready.lab.front import Start
+    from rankready.lab.ground import Ground
+
+_GATE_TIMEOUT_S = 10.0
+
+
+def run(config: dict[str, Any]) -> None:
+    """Build the lab, say on the status pipe that it stands (or why not), and serve until killed."""
+    _raise_limits()
+    try:
+        ground = _built(config)
+    except (LabError, OSError) as error:
+        _tell(config["status"], {"error": str(error)})
+        return
+    if sys.version_info < (3, 12):
+        # The default of 3.11 starts a thread for every command.
+        asyncio.set_child_watcher(asyncio.PidfdChildWatcher())
+    asyncio.run(_serve(config, ground))
+
+
+def _built(config: dict[str, Any]) -> Ground:
+    spec = LabSpec(
+        servers=config["servers"],
+        generation=Generation(config["generation"]),
+        topology=Topology(config["topology"]),
+        door=Door(config["door"]),
+        directory=Path(config["directory"]),
+    )
+    if spec.door is Door.SIMULATED:
+        return ground_sim.build(spec, config["id"])
+    return ground_netns.build(spec)
+
+
+async def _serve(config: dict[str, Any], ground: Ground) -> None:
+    key = asyncssh.generate_private_key("ssh-ed25519")
+    entrances = _entrances(config, ground, key)
+    keeper = _Gatekeeper(entrances, ground.freeze, asyncio.get_running_loop())
+    broken = Breakage(ground.world(keeper.set_gate))
+    listener = socket.socket(fileno=config["control"])
+    listener.setblocking(False)
+    tasks = [asyncio.ensure_future(ground.speaker.speak())] if ground.speaker else []
+    server = await control.serve(listener, _Desk(broken, keeper).answer)
+    answer = {
+        "client_key": key.export_private_key().decode(),
+        "host_keys": {name: entrance.known_as() for name, entrance in entrances.items()},
+    }
+    _tell(config["status"], answer)
+    async with server:
+        await asyncio.gather(server.serve_forever(), *tasks)
+
+
+def _entrances(config: dict[str, Any], ground: Ground, key: asyncssh.SSHKey) -> dict[str, Entrance]:
+    entrances = {}
+    for name, fd in zip(ground.spec.names, config["listeners"], strict=True):
+        outer = socket.socket(fileno=fd)
+        outer.setblocking(False)
+        inner = ground.inner_listeners.get(name)
+        entrance = Entrance(
+            name=name,
+            listeners=[outer, *([inner] if inner else [])],
+            start=_starter(ground, name),
+            client_key=key,
+        )
+        entrance.set_gate(Gate.OPEN)
+        entrances[name] = entrance
+    return entrances
+
+
+def _starter(ground: Ground, name: str) -> Callable[[str | None, bool], Start]:
+    return lambda command, terminal: ground.start(name, command, terminal=terminal)
+
+
+@dataclass(frozen=True, slots=True)
+class _Gatekeeper:
+    """Sets gates in the loop's thread, for callers in any other."""
+
+    entrances: dict[str, Entrance]
+    freeze: Callable[..., None]
+    loop: asyncio.AbstractEventLoop
+
+    def set_gate(self, server: str, gate: Gate) -> None:
+        """Hang the front and freeze the server, or let both go; returns when it is so."""
+        asyncio.run_coroutine_threadsafe(self._set(server, gate), self.loop).result(_GATE_TIMEOUT_S)
+
+    async def _set(self, server: str, gate: Gate) -> None:
+        self.entrances[server].set_gate(gate)
+        self.freeze(server, frozen=gate is Gate.HUNG)
+
+
+@dataclass(slots=True)
+class _Desk:
+    """Answers control requests, one change at a time, the work in a thread so that SSH goes on."""
+
+    broken: Breakage
+    keeper: _Gatekeeper
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def answer(self, question: control.Message) -> control.Message:
+        async with self.lock:
+            match question["do"]:
+                case "fault":
+                    asked = (question["kind"], question["places"], question["args"])
+                    return await asyncio.to_thread(self.broken.fault, *asked)
+                case "heal":
+                    return await asyncio.to_thread(self.broken.heal, question["id"])
+                case "truth":
+                    return await asyncio.to_thread(self.broken.truth)
+                case "status":
+                    gates = {name: str(entrance.gate) for name, entrance in self.keeper.entrances.items()}
+                    return {"gates": gates, "faults": self.broken.in_force()}
+                case other:
+                    raise LabError(f"no such request: {other}")
+
+
+def _raise_limits() -> None:
+    """A large lab holds two sockets per device, and as many connections as clients like."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 65536) if hard > 0 else 65536, hard))
+
+
+def _tell(status: int, message: dict[str, Any]) -> None:
+    with os.fdopen(status, "w") as pipe:
+        pipe.write(json.dumps(message) + "\n")
