@@ -1,0 +1,115 @@
+"""What the devices' own facts say about why one of them is silent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from rankready.model.majority import majority
+from rankready.model.observed.device import DeviceAddress, Link, LinkState, Neighbour, NeighbourKind
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from rankready.model.cluster import Cluster
+    from rankready.model.finding import Verdict
+    from rankready.model.place import Place
+    from rankready.model.snapshot import Seen
+
+ROOTS = (
+    "NET001",
+    "NET002",
+    "NET003",
+    "NET004",
+    "NET005",
+    "CAB002",
+    "CAB003",
+    "HST002",
+)
+"""Findings of an audit that explain a silent device (facts/mesh 10)."""
+
+
+class Kind(StrEnum):
+    """What a suspect is suspected of."""
+
+    LINK = "link_down"
+    ADDRESS = "address"
+    VLAN = "vlan"
+    DEVICE = "device"  # link and address are fine, or not known: NIC, optic, cable, port or its configuration
+    ISLAND = "island"
+    SERVER = "server"
+    LEAF = "leaf"
+    LEAF_CUT_OFF = "leaf_cut_off"
+    UPLINKS = "uplinks"
+    LOSS = "loss"
+    PAIR = "pair"
+    PATH = "path"
+    PARTITION = "partition"
+    SLOW_HOST = "slow_host"
+
+
+@dataclass(frozen=True, slots=True)
+class Clues:
+    """Facts beside the probes: the audit's findings, the leaf of each device, VLANs of each segment."""
+
+    cluster: Cluster
+    seen: Seen
+    roots: dict[Place, str]
+    leaf: dict[Place, str]
+    pvid: dict[Place, int]
+    usual: dict[Hashable, int | None]
+
+    def kind(self, device: Place) -> Kind:
+        """Return what the device's own facts make of its silence."""
+        link = self.seen.at(device, Link)
+        if link is not None and link.state is LinkState.DOWN:
+            return Kind.LINK
+        address = self.seen.at(device, DeviceAddress)
+        planned = self.cluster.planned(device)
+        if self.seen.unset(device, DeviceAddress) or (
+            address is not None and planned is not None and address.interface != planned.interface
+        ):
+            return Kind.ADDRESS
+        usual = self.usual.get(_network(self.cluster, device))
+        if usual is not None and self.pvid.get(device, usual) != usual:
+            return Kind.VLAN
+        return Kind.DEVICE
+
+    def root(self, *places: Place) -> str:
+        """Return the audit's finding at one of these places or their owners that explains a fault here, or nothing."""
+        for place in places:
+            for here in (place, place.owner):
+                if here in self.roots:
+                    return f"{self.roots[here]} {here}"
+        return ""
+
+    def dead(self, device: Place) -> bool:
+        """Tell whether the audit already knows that nothing can pass at this device."""
+        return device in self.roots or self.kind(device) in (Kind.LINK, Kind.ADDRESS)
+
+
+def gather(cluster: Cluster, seen: Seen, audit: tuple[Verdict, ...] = ()) -> Clues:
+    """Collect what is known beside the probes. ``audit``: verdicts of the checks, as far as they were run."""
+    roots: dict[Place, str] = {}
+    for verdict in audit:
+        if verdict.code in ROOTS and verdict.outcome.value == "fail":
+            roots.setdefault(verdict.place, verdict.code)
+    switches = {d: n for d, n in seen.each(Neighbour) if n.kind is not NeighbourKind.DEVICE and n.system}
+    pvid = {d: n.pvid for d, n in switches.items() if n.pvid is not None}
+    segments: dict[Hashable, dict[Place, int]] = {}
+    for device, vlan in pvid.items():
+        segments.setdefault(_network(cluster, device), {})[device] = vlan
+    return Clues(
+        cluster=cluster,
+        seen=seen,
+        roots=roots,
+        leaf={d: n.system for d, n in switches.items()},
+        pvid=pvid,
+        usual={network: majority(vlans) for network, vlans in segments.items()},
+    )
+
+
+def _network(cluster: Cluster, device: Place) -> Hashable:
+    planned = cluster.planned(device)
+    return device.device if planned is None else planned.interface.network

@@ -1,0 +1,56 @@
+"""Calls that say more of the host that made them than of the network."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rankready.mesh.probe import ProbeResult
+    from rankready.model.place import Place
+
+_DEVICES = 3
+_CHANCE = 1e-6  # facts/mesh 9, step 1
+
+
+def noisy_hosts(results: Sequence[ProbeResult]) -> frozenset[str]:
+    """Return the servers that lose packets as callers far more than as targets: they measure badly.
+
+    A fault of the network hurts both roles alike (facts/mesh 8, I8); a starved or slow host loses only its own calls.
+    """
+    made: dict[str, int] = defaultdict(int)
+    met: dict[str, int] = defaultdict(int)
+    sent: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    hurt: dict[str, set[Place]] = defaultdict(set)
+    for r in results:
+        if r.gap is not None or r.sent <= 0:
+            continue
+        lost = r.sent - r.received
+        sent[r.probe.source.name][0] += r.sent
+        sent[r.probe.target.name][1] += r.sent
+        made[r.probe.source.name] += lost
+        met[r.probe.target.name] += lost
+        if lost:
+            hurt[r.probe.source.name].add(r.probe.source)
+    return frozenset(
+        s for s in made if len(hurt[s]) >= _DEVICES and sent[s][1] > 0 and _tail(made[s], met[s], sent[s]) < _CHANCE
+    )
+
+
+def without(results: Sequence[ProbeResult], hosts: frozenset[str]) -> tuple[ProbeResult, ...]:
+    """Leave out what these hosts measured."""
+    return tuple(r for r in results if r.probe.source.name not in hosts)
+
+
+def _tail(made: int, met: int, exposure: list[int]) -> float:
+    """Return the chance of so many losses falling on the caller's role, were both roles hurt alike."""
+    share = exposure[0] / sum(exposure)
+    n, mean = made + met, (made + met) * share
+    if made <= mean:
+        return 1.0
+    if n > 400:  # noqa: PLR2004  (beyond this the normal tail is exact enough for 1e-6)
+        return 0.5 * math.erfc((made - 0.5 - mean) / math.sqrt(2 * mean * (1 - share)))
+    return sum(math.comb(n, k) * share**k * (1 - share) ** (n - k) for k in range(made, n + 1))

@@ -1,0 +1,123 @@
+"""What probing means for each device: reached, silent, implied by something else, or not known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankready.mesh.clues import gather
+from rankready.mesh.coverage import coverage
+from rankready.mesh.hygiene import without
+from rankready.mesh.localise import localise
+from rankready.mesh.suspect import NO_DEVICE
+from rankready.model.finding import Outcome, Verdict
+from rankready.model.place import Place, PlaceKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from rankready.mesh.clues import Clues
+    from rankready.mesh.probe import ProbeResult
+    from rankready.mesh.schedule import Schedule
+    from rankready.mesh.suspect import Localisation
+    from rankready.model.cluster import Cluster
+    from rankready.model.finding import Finding
+    from rankready.model.snapshot import Seen
+
+Found = dict[tuple[str, "Place"], list["Finding"]]
+
+
+def mesh_verdicts(
+    cluster: Cluster,
+    seen: Seen,
+    results: Sequence[ProbeResult],
+    *,
+    audit: tuple[Verdict, ...] = (),
+    schedule: Schedule | None = None,
+) -> tuple[Verdict, ...]:
+    """Give each device its NET009 verdict, then what else was found; with a ``schedule`` also the coverage's verdict.
+
+    A finding whose place, owner or blamed place has a root finding in the ``audit`` is IMPLIED, as in the checks' own
+    engine; so is a device's when its whole server or leaf is silent. A device that nobody could judge is UNKNOWN.
+    Deterministic: cluster order.
+    """
+    where = localise(cluster, seen, results, audit=audit)
+    return _verdicts(where, gather(cluster, seen, audit), results, schedule)
+
+
+def _verdicts(
+    where: Localisation, clues: Clues, results: Sequence[ProbeResult], schedule: Schedule | None
+) -> tuple[Verdict, ...]:
+    found: Found = {}
+    for item in where.findings:
+        found.setdefault((item.code, item.place), []).append(item)
+    whole = {place for code, place in found if code == NO_DEVICE and place.kind is not PlaceKind.DEVICE}
+    reasons = _reasons(results)
+    idle = frozenset[Place]() if schedule is None else _idle(schedule)
+    judged: list[Verdict] = []
+    for device in clues.cluster.devices():
+        items = found.pop((NO_DEVICE, device), [])
+        judged.append(
+            _judged(NO_DEVICE, device, items, clues=clues, whole=whole)
+            if items
+            else _quiet(device, where, clues.root(device), idle=device in idle, reason=reasons.get(device, ""))
+        )
+    judged += [_judged(code, place, items, clues=clues, whole=whole) for (code, place), items in found.items()]
+    if schedule is not None and schedule.planned:
+        judged.append(_covered(schedule, without(results, where.slow_hosts), _faulty(judged)))
+    return tuple(judged)
+
+
+def _faulty(judged: Iterable[Verdict]) -> set[Place]:
+    return {v.place for v in judged if v.outcome in (Outcome.FAIL, Outcome.IMPLIED)}
+
+
+def _judged(code: str, place: Place, items: list[Finding], *, clues: Clues, whole: set[Place]) -> Verdict:
+    """FAIL, unless every finding here follows from something found elsewhere."""
+    roots = [_root(place, item, clues, whole) for item in items]
+    if all(roots):
+        return Verdict(code=code, place=place, outcome=Outcome.IMPLIED, findings=tuple(items), reason=roots[0])
+    return Verdict(code=code, place=place, outcome=Outcome.FAIL, findings=tuple(items))
+
+
+def _root(place: Place, item: Finding, clues: Clues, whole: set[Place]) -> str:
+    root = clues.root(place, *item.blames)
+    if root:
+        return root
+    return next((f"{NO_DEVICE} {b}" for b in item.blames if b in whole and b != place), "")
+
+
+def _quiet(device: Place, where: Localisation, root: str, *, idle: bool, reason: str) -> Verdict:
+    """Judge a device of which nothing was found."""
+    if device in where.reached:
+        return Verdict(code=NO_DEVICE, place=device, outcome=Outcome.PASS)
+    if root:
+        return Verdict(code=NO_DEVICE, place=device, outcome=Outcome.IMPLIED, reason=root)
+    if idle and device not in where.undecided:
+        said = "the plan gives it no device to reach"
+        return Verdict(code=NO_DEVICE, place=device, outcome=Outcome.SKIP, reason=said)
+    said = where.undecided.get(device) or reason or "no probe was made"
+    return Verdict(code=NO_DEVICE, place=device, outcome=Outcome.UNKNOWN, reason=said)
+
+
+def _reasons(results: Sequence[ProbeResult]) -> dict[Place, str]:
+    """Return for each device why a call with it could not be made or read; the first one stands."""
+    reasons: dict[Place, str] = {}
+    for r in results:
+        if r.gap is not None:
+            for place in (r.probe.source, r.probe.target):
+                reasons.setdefault(place, f"not measured: {r.gap.reason}")
+    return reasons
+
+
+def _idle(schedule: Schedule) -> frozenset[Place]:
+    busy = {d for groups in schedule.rails for g in groups if len(g) > 1 for d in g}
+    return frozenset(d for d in schedule.cluster.devices() if d not in busy)
+
+
+def _covered(schedule: Schedule, results: Sequence[ProbeResult], faulty: set[Place]) -> Verdict:
+    place, covered = schedule.cluster.place, coverage(schedule, results, faulty)
+    if covered.complete:
+        return Verdict(code=NO_DEVICE, place=place, outcome=Outcome.PASS)
+    open_ = covered.unmeasured - covered.explained
+    reason = f"{open_} of {covered.planned} planned probes were not measured; {covered.reason}"
+    return Verdict(code=NO_DEVICE, place=place, outcome=Outcome.UNKNOWN, reason=reason)
