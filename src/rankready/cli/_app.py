@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import sys
 from dataclasses import dataclass
@@ -54,19 +55,28 @@ class Verbs(click.Group):
         command: click.Command = catalog.module("cli", cmd_name).COMMAND
         return command
 
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        """Name the nearest verb when there is none of that name."""
+        near = difflib.get_close_matches(args[0], self.list_commands(ctx), n=1)
+        if args[0] not in self.list_commands(ctx) and near:
+            ctx.fail(f"No such verb {args[0]!r}. Did you mean {near[0]!r}?")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List verbs with one line each, read from the files' heads so that nothing is imported."""
-        rows = [(name, _headline(name)) for name in self.list_commands(ctx)]
+        lang = _lang(ctx.params.get("lang"))
+        rows = [(name, _headline(name, lang)) for name in self.list_commands(ctx)]
         if rows:
             with formatter.section("Verbs"):
                 formatter.write_dl(rows)
 
 
-def _headline(name: str) -> str:
-    """The first line of a verb's file, without importing it."""
+def _headline(name: str, lang: Lang) -> str:
+    """The first line of a verb's file, ``English · 中文``, without importing it."""
     folder = os.path.dirname(__file__)  # noqa: PTH120  (pathlib alone would cost a tenth of the start-up time)
     with open(os.path.join(folder, f"{name}.py"), encoding="utf-8") as file:  # noqa: PTH118, PTH123  (the same)
-        return file.readline().strip().strip('"')
+        english, _, chinese = file.readline().strip().strip('"').partition(" · ")
+    return chinese if chinese and lang is Lang.ZH else english
 
 
 def _lang(value: str | None) -> Lang:
@@ -81,7 +91,7 @@ def _lang(value: str | None) -> Lang:
     "-f", "--file", "file", default=None, metavar="FILE", help="cluster.yaml ($RANKREADY_CLUSTER, ./cluster.yaml)."
 )
 @click.option(
-    "--lang", type=click.Choice(["en", "zh"]), default=None, help="Language of what you read (default from LANG)."
+    "--lang", is_eager=True, type=click.Choice(["en", "zh"]), default=None, help="Language of what you read (default from LANG)."
 )
 @click.version_option(__version__, prog_name="rankready")
 @click.pass_context

@@ -11,7 +11,6 @@ import getpass
 import json
 import os
 import socket
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankready.model.change import Change, What
@@ -21,6 +20,7 @@ from rankready.runs.site import now_utc
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
 
 class Journal:

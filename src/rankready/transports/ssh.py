@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import socket
 from typing import TYPE_CHECKING
 
@@ -290,6 +291,8 @@ def _read_key(path: Path) -> asyncssh.SSHKey | None:
 
 
 def _words(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.errno:
+        return os.strerror(error.errno)
     text = (str(error) or type(error).__name__).splitlines()[0]
     return text[:200]
 

@@ -1,0 +1,31 @@
+"""Show what LLDP hears at every device and which cables are wrong. · 用 LLDP 核对每个设备的线缆。"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from rankready.cli._app import json_option, run_site, strict_option
+
+if TYPE_CHECKING:
+    from rankready.model.record import Record
+    from rankready.runs.site import Site
+
+
+@click.command("cabling")
+@strict_option
+@json_option
+@click.pass_context
+def COMMAND(ctx: click.Context, *, strict: bool, as_json: bool) -> None:  # noqa: N802  (the catalogue's name)
+    """Compare the neighbour of every device with the planned cabling, or with what most servers have.
+
+    Exit 1: a cable, port or VLAN is wrong; the remedy lists the moves that would mend it.
+    """
+
+    async def work(site: Site) -> Record:
+        from rankready.runs.cabling import cabling  # noqa: PLC0415  (start-up time)
+
+        return await cabling(site, strict=strict)
+
+    run_site(ctx, work, as_json=as_json)

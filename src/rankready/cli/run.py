@@ -1,0 +1,114 @@
+"""Start a training job on all servers and watch over it. · 在所有服务器上启动训练作业并全程监护。"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rankready.cli._app import USAGE, errors, fail, json_option, load, run_site, show
+
+if TYPE_CHECKING:
+    from rankready.model.record import Record
+    from rankready.runs.job import RunOptions
+    from rankready.runs.job_spec import Asked
+    from rankready.runs.site import Site
+
+LARGEST = 1024  # devices in one range
+
+
+@click.command("run", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.argument("script")
+@click.argument("args", nargs=-1, type=click.UNPROCESSED)
+@click.option("--nproc-per-node", "count", type=click.IntRange(min=1), help="Processes on each server (all devices).")
+@click.option("--devices", default="", metavar="LIST", help="Physical ids on each server, as 0-3 or 4,5,6,7.")
+@click.option("--launcher", default="", metavar="NAME", help="ranks, torchrun or msrun (ranks).")
+@click.option("--env", multiple=True, metavar="K=V", help="A variable of the job; wins over what we set.")
+@click.option("--master-port", type=click.IntRange(1, 65535), help="MASTER_PORT (29500).")
+@click.option("--python", default="", metavar="PATH", help="The job's interpreter on the servers (python3).")
+@click.option("--workdir", default="", metavar="DIR", help="Where the script lies on the servers.")
+@click.option("--with", "extra", multiple=True, type=click.Path(exists=True), help="Bring this file or folder along.")
+@click.option("--no-sync", is_flag=True, help="The script lies on every server already.")
+@click.option("--grace", default=10.0, type=click.FloatRange(0, 3600), help="Seconds from TERM to KILL on Ctrl-C.")
+@click.option("--lease", default=10.0, type=click.FloatRange(3, 86400), help="Seconds without us until servers stop.")
+@click.option("--detach", is_flag=True, help="Leave once all ranks run; nobody ends the job then but stop.")
+@click.option("--dry-run", is_flag=True, help="Show what each server would execute; start nothing.")
+@json_option
+@click.pass_context
+def COMMAND(ctx: click.Context, script: str, args: tuple[str, ...], **said: Any) -> None:  # noqa: N802, ANN401  (the name that the group looks for; click's options)
+    """Look, bring SCRIPT to every server, start all ranks, stream their lines, end all when one fails.
+
+    One MASTER_ADDR and MASTER_PORT everywhere, ranks in the order of cluster.yaml. Ctrl-C stops all ranks in order,
+    twice kills them. When this program dies or the network drops, each server ends its ranks after --lease seconds.
+    With --detach nothing ends the job when this machine goes: a rank that fails ends its own server's others only,
+    until `attach` or `stop` is used.
+    """
+    asked, options = _asked((script, *args), said), _options(said)
+
+    if said["dry_run"]:
+        _show_dry_run(ctx, asked, options, as_json=said["as_json"])
+        return
+
+    async def work(site: Site) -> Record:
+        from rankready.runs.launch import launch  # noqa: PLC0415  (start-up time)
+
+        return await launch(site, asked, options)
+
+    run_site(ctx, work, as_json=said["as_json"])
+
+
+def _show_dry_run(ctx: click.Context, asked: Asked, options: RunOptions, *, as_json: bool) -> None:
+    from rankready.runs.launch import dry_run  # noqa: PLC0415  (start-up time)
+
+    with errors(ctx.obj):
+        record = dry_run(load(ctx.obj), asked, options)
+        if as_json:
+            show(ctx.obj, record, as_json=True, home=None)
+
+
+def _asked(argv: tuple[str, ...], said: dict[str, Any]) -> Asked:
+    from pathlib import Path  # noqa: PLC0415  (start-up time)
+
+    from rankready.runs.job_spec import Asked  # noqa: PLC0415  (the same)
+
+    pairs = [item.partition("=") for item in said["env"]]
+    if wrong := [name for name, equals, _ in pairs if not equals]:
+        fail(f"--env {wrong[0]}: expected NAME=VALUE", USAGE)
+    devices = _devices(said["devices"])
+    if devices and said["count"] not in (None, len(devices)):
+        fail(f"--nproc-per-node {said['count']} and --devices {said['devices']} contradict each other", USAGE)
+    return Asked(
+        argv=argv,
+        count=said["count"],
+        devices=devices,
+        launcher=said["launcher"],
+        env={name: value for name, _, value in pairs},
+        master_port=said["master_port"],
+        python=said["python"],
+        workdir=said["workdir"],
+        extra_paths=tuple(Path(p) for p in said["extra"]),
+        sync=not said["no_sync"],
+    )
+
+
+def _devices(text: str) -> tuple[int, ...]:
+    """Read ``0-3,6``."""
+    found: list[int] = []
+    for part in filter(None, text.replace(" ", "").split(",")):
+        first, dash, last = part.partition("-")
+        if not first.isdecimal() or (dash and not last.isdecimal()):
+            fail(f"--devices {text}: expected a list such as 0-3 or 4,5,6,7", USAGE)
+        found += range(int(first), min(int(last or first), int(first) + LARGEST) + 1)
+    return tuple(found)
+
+
+def _options(said: dict[str, Any]) -> RunOptions:
+    from rankready.runs.guard_file import GuardTimes  # noqa: PLC0415  (start-up time)
+    from rankready.runs.job import RunOptions  # noqa: PLC0415  (the same)
+
+    detach = said["detach"]
+    return RunOptions(
+        emit=lambda line: click.echo(line, err=said["as_json"]),
+        detach=detach,
+        times=GuardTimes(lease_s=0.0 if detach else said["lease"], grace_s=said["grace"]),
+    )

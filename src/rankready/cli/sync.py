@@ -1,0 +1,40 @@
+"""The same files on every server, verified. · 把相同的文件放到每台服务器并校验。"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rankready.cli._app import json_option, run_site
+
+if TYPE_CHECKING:
+    from rankready.model.record import Record
+    from rankready.runs.site import Site
+
+
+@click.command("sync")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
+@click.option("--to", default=None, metavar="DIR", help="Folder on the servers (~/.rankready/work/<cluster>).")
+@click.option("--exclude", multiple=True, metavar="GLOB", help="Leave out names, or paths when it holds a slash.")
+@click.option("--delete", is_flag=True, help="Remove what an earlier sync put there and is here no more.")
+@click.option("--dry-run", is_flag=True, help="Show what would be sent; send nothing.")
+@json_option
+@click.pass_context
+def COMMAND(ctx: click.Context, paths: tuple[str, ...], **said: Any) -> None:  # noqa: N802, ANN401  (the name that the group looks for; click's options)
+    """Bring files and folders to every server, at any path, and prove it by a digest read back.
+
+    A file or folder keeps its last name below the target; ``.`` means what is in this folder. Only differences
+    travel. Nothing on a server is deleted without --delete, and then only what an earlier sync put there.
+    """
+    from pathlib import Path  # noqa: PLC0415  (start-up time)
+
+    from rankready.runs.sync import preview, sync  # noqa: PLC0415  (the same)
+
+    verb = preview if said["dry_run"] else sync
+
+    async def work(site: Site) -> Record:
+        chosen = [Path(p) for p in paths]
+        return await verb(site, chosen, said["to"], exclude=said["exclude"], delete=said["delete"])
+
+    run_site(ctx, work, as_json=said["as_json"])

@@ -1,0 +1,147 @@
+# ruff: noqa: INP001, UP006, UP035  (sent to servers, where Python may be 3.7; no package)
+"""Send a job's logs as one tar.gz stream on stdout, after a line with the request's nonce.
+
+The request comes on stdin: its length, a line end, then JSON with nonce, job ("" = none), since (seconds since the
+epoch), file_limit and limit (bytes). Small and telling files come first, so that a cut costs the least. The last
+member, ``gaps.json``, says what was not read and why, what was cut, and what this server's clock shows.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+import tarfile
+import time
+from pathlib import Path
+from typing import Any, Dict, Iterator, List, Tuple
+
+DMESG_S = 20
+SYSTEM_BYTES = 4 << 20
+Found = Iterator[Tuple[str, Path]]
+
+
+class Bag:
+    """The stream, how much it may still take, and what is missing from it."""
+
+    def __init__(self, request: Dict[str, Any]) -> None:
+        self.left = int(request["limit"])
+        self.file_limit = int(request["file_limit"])
+        self.gaps: List[Dict[str, str]] = []
+        self.absent: List[str] = []
+        self.files = 0
+        self.tar = tarfile.open(fileobj=sys.stdout.buffer, mode="w|gz")  # noqa: SIM115  (closed by main)
+
+    def gap(self, what: str, reason: object) -> None:
+        """Note what is missing."""
+        self.gaps.append({"what": what, "reason": str(reason)})
+
+    def add_file(self, name: str, path: Path, limit: int) -> None:
+        """Take the end of one file, as much as may still come."""
+        try:
+            with path.open("rb") as file:
+                size = os.fstat(file.fileno()).st_size
+                room = min(limit, self.left)
+                file.seek(max(0, size - room))
+                data = file.read(room)
+                when = os.fstat(file.fileno()).st_mtime
+        except OSError as error:
+            self.gap(name, error.strerror or error)
+            return
+        if size > room:
+            self.gap(name, f"cut: the last {len(data)} of {size} bytes")
+        if data or not size:
+            self.add(name, data, when)
+
+    def add(self, name: str, data: bytes, when: float) -> None:
+        """Put one member into the stream."""
+        member = tarfile.TarInfo(name)
+        member.size, member.mtime, member.mode = len(data), int(when), 0o600
+        self.tar.addfile(member, io.BytesIO(data))
+        self.left -= len(data)
+        self.files += 1
+
+
+def below(folder: Path, name: str, since: float) -> Found:
+    """Yield regular files below a folder that were written since then; links are not followed."""
+    for here, folders, files in os.walk(str(folder)):
+        folders.sort()
+        for file in sorted(files):
+            path = Path(here) / file
+            try:
+                fresh = path.is_file() and not path.is_symlink() and path.stat().st_mtime >= since
+            except OSError:
+                continue
+            if fresh:
+                yield f"{name}/{path.relative_to(folder).as_posix()}", path
+
+
+def ascend_logs(job: Path, since: float) -> List[Tuple[str, Path]]:
+    """Return the job's own Ascend logs, else those in the home folder; error logs before the bulk of run logs."""
+    home = Path.home() / "ascend" / "log"
+    places = [(job / "ascend" / "log", 0.0), (home, since)]
+    for folder, newer in places:
+        found = list(below(folder, "ascend/log", newer)) if folder.is_dir() else []
+        if found:
+            return sorted(found, key=lambda item: "/run/" in item[0])
+    return []
+
+
+def collect(bag: Bag, job: str, since: float) -> None:
+    """Take everything, the telling parts first."""
+    folder = Path.home() / ".rankready" / "jobs" / job if job else Path("/nonexistent")
+    if job and not folder.is_dir():
+        bag.absent.append("the job's folder")
+    own = [(f"meta/{name}.json", folder / name) for name in ("exit", "state", "events") if (folder / name).is_file()]
+    for name, path in [*below(folder / "train", "train", 0.0), *own]:
+        bag.add_file(name, path, bag.file_limit)
+    dmesg(bag)
+    for name, path in system_logs():
+        bag.add_file(name, path, SYSTEM_BYTES)
+    logs = ascend_logs(folder, since)
+    if not logs:
+        bag.absent.append("ascend/log")
+    for name, path in logs:
+        bag.add_file(name, path, bag.file_limit)
+
+
+def system_logs() -> List[Tuple[str, Path]]:
+    """Name the system's own logs that are there."""
+    folder = Path(os.environ.get("RANKREADY_ROOT", "") + "/var/log")
+    return [(f"os/{name}", folder / name) for name in ("messages", "syslog") if (folder / name).is_file()]
+
+
+def dmesg(bag: Bag) -> None:
+    """Ask the kernel; in containers, and for users, it often refuses."""
+    try:
+        done = subprocess.run(
+            ["dmesg", "-T"], stdin=subprocess.DEVNULL, capture_output=True, timeout=DMESG_S, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        bag.gap("os/dmesg", error)
+        return
+    if done.returncode:
+        bag.gap("os/dmesg", done.stderr.decode(errors="replace").strip()[:200] or f"exit {done.returncode}")
+        return
+    bag.add("os/dmesg", done.stdout[-SYSTEM_BYTES:], time.time())
+
+
+def main() -> int:
+    """Read the request, send the stream."""
+    size = int(sys.stdin.buffer.readline())
+    request = json.loads(sys.stdin.buffer.read(size).decode())
+    sys.stdout.buffer.write(b"\n" + request["nonce"].encode() + b"\n")
+    bag = Bag(request)
+    collect(bag, request["job"], float(request["since"]))
+    last = {"gaps": bag.gaps, "absent": bag.absent, "files": bag.files, "clock": time.time()}
+    bag.left = 1 << 30
+    bag.add("gaps.json", json.dumps(last).encode(), time.time())
+    bag.tar.close()
+    sys.stdout.buffer.flush()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,258 @@
+# ruff: noqa: INP001, UP006, UP035, TC001  (sent to servers as part of one file, where Python may be 3.7)
+"""What a controller asks of a job's guard. This file is the one that runs on a server; the others come with it.
+
+Started as ``python3 -I -S guard.py MODE NONCE ...`` or fed to ``python3 -I -S -``. Every line that it prints starts
+with NONCE, so that what login files print can't be mistaken for it.
+
+::
+
+    start FOLDER GUARD_SHA SPEC_SHA   check both files, become guardian and guard, start the ranks, say ready
+    watch FOLDER [OFFSETS]            print frames; any byte read is a beat; lines "stop GRACE" and "kill" are orders
+    poll FOLDER                       one object: how the job stands
+    stop FOLDER GRACE                 order the end, wait for it, say what is left
+    sweep JOB                         kill by tag, guard and guardian first
+    jobs FOLDER                       poll every job folder in FOLDER
+    port NUMBER SECONDS               wait until something listens there
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Dict, List
+
+from rankready.runs.data.guard import LOOK_S, ready, start
+from rankready.runs.data.kin import (
+    KILL_LIMIT_S,
+    Fields,
+    Pids,
+    alive,
+    boot_id,
+    carries,
+    end_all,
+    members,
+    process_table,
+    read,
+    send,
+    write,
+)
+
+FRAME_BYTES = 32768
+
+
+def status(folder: Path) -> Fields:
+    """Tell how a job stands."""
+    state, ended = read(folder / "state"), read(folder / "exit")
+    known = ended or state
+    if not known:
+        return {"job": folder.name, "phase": "unknown", "ranks": []}
+    guarded = alive(known["guard"]) or alive(known["guardian"]) if known["boot_id"] == boot_id() else False
+    phase = "ended" if ended else "running" if guarded else "unguarded"
+    keys = ("job", "started", "lease_s", "ranks", "cause", "left", "at")
+    return {"phase": phase, "clock": time.time(), **{k: known.get(k) for k in keys}}
+
+
+def order(folder: Path, why: str, grace_s: float) -> None:
+    """Leave an order where the guard looks for it."""
+    write(folder / "order", {"why": why, "grace_s": grace_s, "kill": why == "kill"})
+
+
+def stop(folder: Path, grace_s: float) -> Fields:
+    """Order the end and wait for it; sweep where nobody guards any more."""
+    order(folder, "stop", grace_s)
+    until = time.monotonic() + grace_s + KILL_LIMIT_S + 5
+    while time.monotonic() < until and status(folder)["phase"] == "running":
+        time.sleep(LOOK_S)
+    now = status(folder)
+    if now["phase"] != "ended":
+        now["left"] = sweep(folder.name, folder)["left"]
+    return now
+
+
+def sweep(job: str, folder: Path) -> Fields:
+    """Kill guard and guardian, then everything that carries the job's tag or stands in its registry."""
+    me = {os.getpid(), os.getppid()}
+    tag = f"RANKREADY_GUARD={job}".encode()
+    guards = {p: t.start for p, t in process_table().items() if p not in me and t.state not in "ZX" and carries(p, tag)}
+    send(guards, signal.SIGSTOP)
+    state = read(folder / "state")
+    registry = {int(p): s for p, s in state.get("registry", {}).items()} if state.get("boot_id") == boot_id() else {}
+    found: Pids = {}
+    for pid in guards:
+        found.update(members(job, pid, registry, me | set(guards)))
+    found.update(members(job, 0, registry, me | set(guards)))
+    send(guards, signal.SIGKILL)
+    left = end_all(lambda: members(job, 0, {**registry, **found}, me), 0.0, lambda: False)
+    return {"event": "swept", "job": job, "found": len(found) + len(guards), "left": left}
+
+
+def listens(port: int) -> bool:
+    """Tell whether some socket of this network namespace listens on a TCP port."""
+    for name in ("tcp", "tcp6"):
+        with contextlib.suppress(OSError):
+            for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]:
+                fields = line.split()
+                if fields[3] == "0A" and int(fields[1].rpartition(":")[2], 16) == port:
+                    return True
+    return False
+
+
+def wait_for_port(port: int, seconds: float) -> Fields:
+    """Wait until a port listens."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until and not listens(port):
+        time.sleep(0.02)
+    return {"event": "port", "port": port, "listens": listens(port)}
+
+
+class Watch:
+    """One controller's view: frames out, beats and orders in. Its death means nothing to the job but a missed beat."""
+
+    def __init__(self, folder: Path, nonce: str, offsets: Dict[str, int]) -> None:
+        self.folder = folder
+        self.nonce = nonce
+        self.offsets = offsets
+        self.events_read = 0
+        self.beats = 0
+        self.closed = False
+        self.woken = threading.Event()
+
+    def run(self) -> None:
+        """Print frames until the job is over and everything was told, or nobody listens."""
+        threading.Thread(target=self.listen, daemon=True).start()
+        self.frame({**ready(read(self.folder / "state")), "watch": os.getpid()})
+        checked = time.monotonic()
+        answered = 0
+        while not self.closed:
+            events = self.new_events()
+            moved = self.pump_logs()
+            for line in events:
+                self.frame(line)
+            if any(e["event"] == "ended" for e in events):
+                return
+            if answered != self.beats:
+                answered = self.beats
+                self.frame({"event": "beat", "clock": time.time(), "beats": answered})
+            if time.monotonic() - checked > 1:
+                checked = time.monotonic()
+                self.check_guard()
+            if not moved:
+                self.woken.wait(LOOK_S)
+                self.woken.clear()
+
+    def listen(self) -> None:
+        """Take beats and orders in a thread of its own: a slow reader of frames must not cost the lease."""
+        rest = b""
+        while True:
+            data = os.read(0, 4096)
+            if not data:
+                break
+            with contextlib.suppress(OSError):
+                os.utime(str(self.folder / "lease"))
+            self.beats += 1
+            *lines, rest = (rest + data).split(b"\n")
+            for line in lines:
+                words = line.split()
+                if words[:1] == [b"stop"]:
+                    order(self.folder, "stop", float(words[1]))
+                if words[:1] == [b"kill"]:
+                    order(self.folder, "kill", 0.0)
+            self.woken.set()
+        self.closed = True
+        self.woken.set()
+
+    def frame(self, fields: Fields) -> None:
+        """Print one frame."""
+        data = f"{self.nonce} {json.dumps(fields)}\n".encode()
+        while data:
+            data = data[os.write(1, data) :]
+
+    def new_events(self) -> List[Fields]:
+        """Read whole event lines that were not told yet."""
+        with contextlib.suppress(OSError), (self.folder / "events").open("rb") as file:
+            file.seek(self.events_read)
+            whole = file.read().rpartition(b"\n")[0]
+            self.events_read += len(whole) + 1 if whole else 0
+            return [json.loads(line) for line in whole.splitlines()]
+        return []
+
+    def pump_logs(self) -> bool:
+        """Tell what the logs grew by; True when there was something."""
+        moved = False
+        for rank in read(self.folder / "state").get("ranks", []):
+            while self.pump(rank):
+                moved = True
+        return moved
+
+    def pump(self, rank: Fields) -> bool:
+        """Tell one piece of one log."""
+        log, at = rank["log"], self.offsets.get(rank["log"], 0)
+        try:
+            with (self.folder / log).open("rb") as file:
+                at = 0 if os.fstat(file.fileno()).st_size < at else at  # it was rotated
+                file.seek(at)
+                data = file.read(FRAME_BYTES)
+        except OSError:
+            return False
+        self.offsets[log] = at + len(data)
+        if data:
+            shown = {"rank": rank["rank"], "local_rank": rank["local_rank"], "stream": log}
+            self.frame({"event": "output", **shown, "offset": at, "data": base64.b64encode(data).decode()})
+        return bool(data)
+
+    def check_guard(self) -> None:
+        """Where guard and guardian were both killed, do what they would have done."""
+        now = status(self.folder)
+        if now["phase"] != "unguarded":
+            return
+        left = sweep(self.folder.name, self.folder)["left"]
+        self.frame({"event": "stopping", "cause": "guard_gone", "at": time.time()})
+        self.pump_logs()
+        self.frame({"event": "left", "left": left})
+        self.frame({"event": "ended", "cause": "guard_gone", "at": time.time(), "ranks": now["ranks"]})
+        self.closed = True
+
+
+def offsets_of(text: str) -> Dict[str, int]:
+    """Read ``rank-0.log:120,rank-1.log:7``."""
+    pairs = (item.rpartition(":") for item in text.split(",") if item)
+    return {name: int(number) for name, _, number in pairs}
+
+
+def answer(mode: str, rest: List[str]) -> Fields:
+    """Do what is answered by one object."""
+    if mode == "sweep":
+        return sweep(rest[0], Path.home() / ".rankready" / "jobs" / rest[0])
+    if mode == "port":
+        return wait_for_port(int(rest[0]), float(rest[1]))
+    folder = Path(rest[0])
+    if mode == "start":
+        return start(folder, rest[1], rest[2])
+    if mode == "stop":
+        return stop(folder, float(rest[1]))
+    if mode == "jobs":
+        return {"jobs": [status(f) for f in sorted(folder.iterdir())] if folder.is_dir() else []}
+    return status(folder)
+
+
+def main(argv: List[str]) -> int:
+    """Read the mode and do it."""
+    mode, nonce, *rest = argv
+    if mode == "watch":
+        with contextlib.suppress(BrokenPipeError):
+            Watch(Path(rest[0]), nonce, offsets_of(rest[1] if len(rest) > 1 else "")).run()
+        return 0
+    said = answer(mode, rest)
+    os.write(1, f"\n{nonce} {json.dumps(said)}\n".encode())
+    return 1 if said.get("event") == "refused" or said.get("left") else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,135 @@
+"""What opening or disabling host firewalls takes on each server, with the way back of every step."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rankready.model.command import Command
+from rankready.model.observed.host import Firewalld, Nft, Ufw
+from rankready.model.place import server_place
+from rankready.model.ports import job_ports, peers
+from rankready.tools import firewalld as firewalld_tool
+from rankready.tools import nft as nft_tool
+from rankready.tools import ufw as ufw_tool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from rankready.model.addressing import Address
+    from rankready.model.cluster import Cluster, Server
+    from rankready.model.ports import PortRange
+    from rankready.model.snapshot import Seen
+
+LANE = "firewall"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One call on one server and the call that takes it back."""
+
+    server: str
+    tool: str
+    do: Command
+    undo: Command
+
+    def json(self) -> dict[str, Any]:
+        """Return it as the journal keeps it."""
+        return {"server": self.server, "tool": self.tool, "do": _packed(self.do), "undo": _packed(self.undo)}
+
+
+def _packed(command: Command) -> dict[str, Any]:
+    return {"argv": list(command.argv), "shell": command.shell, "timeout_s": command.timeout_s}
+
+
+def unpacked(entry: Mapping[str, Any]) -> Command:
+    """Read a command back from the journal; raises KeyError, TypeError, ValueError on anything else."""
+    return Command(
+        argv=tuple(str(w) for w in entry["argv"]),
+        shell=str(entry["shell"]),
+        timeout_s=float(entry["timeout_s"]),
+        lane=LANE,
+    )
+
+
+def opening(cluster: Cluster, seen: Seen) -> tuple[Step, ...]:
+    """Return what lets every peer in on the job's ports, where that is not so already."""
+    return tuple(step for server in cluster.servers for step in _open(cluster, server, seen))
+
+
+def _open(cluster: Cluster, server: Server, seen: Seen) -> Iterator[Step]:
+    wanted = [(ports, address) for ports in job_ports(cluster, server) for _, address in peers(cluster, server)]
+    ufw, firewalld = seen.at(server.place, Ufw), seen.at(server.place, Firewalld)
+    if ufw is not None and ufw.active:
+        for ports, peer in _shut(ufw.filters[0].admits, wanted):
+            yield _step(server, "ufw", ufw_tool.admit(peer, ports), ufw_tool.retract(peer, ports))
+    if firewalld is not None and firewalld.active:
+        for ports, peer in _shut(firewalld.admits, wanted):
+            for zone in firewalld.filters_for(peer):
+                admit, retract = firewalld_tool.admit, firewalld_tool.retract
+                yield _step(server, "firewalld", admit(zone.name, peer, ports), retract(zone.name, peer, ports))
+    yield from _open_chains(server, seen.at(server.place, Nft), wanted)
+
+
+def _open_chains(server: Server, nft: Nft | None, wanted: list[tuple[PortRange, Address]]) -> Iterator[Step]:
+    if nft is None:
+        return
+    for (family, table, chain, _), found in zip(nft.chains, nft.filters, strict=True):
+        closed = _shut(found.admits, wanted)
+        for ports in dict.fromkeys(p for p, _ in closed):
+            sources = [peer for p, peer in closed if p == ports]
+            tag = f"rankready-{secrets.token_hex(4)}"
+            key = (family, table, chain)
+            yield _step(server, "nft", nft_tool.admit(key, sources, ports, tag), nft_tool.retract(key, tag))
+
+
+def _shut(
+    admits: Callable[[Address, int], bool | None], wanted: list[tuple[PortRange, Address]]
+) -> list[tuple[PortRange, Address]]:
+    """Keep the ranges that are not surely open; a rule that adds nothing does no harm, a missing one stops the job."""
+    return [(p, a) for p, a in wanted if any(admits(a, port) is not True for port in range(p.first, p.last + 1))]
+
+
+def stopping(cluster: Cluster, seen: Seen) -> tuple[Step, ...]:
+    """Return what switches firewalls off, as the vendor's guide does; chains that someone wrote by hand are left."""
+    steps: list[Step] = []
+    for server in cluster.servers:
+        ufw, firewalld = seen.at(server.place, Ufw), seen.at(server.place, Firewalld)
+        if ufw is not None and ufw.active:
+            steps.append(_step(server, "ufw", ufw_tool.STOP, ufw_tool.START))
+        if firewalld is not None and firewalld.active:
+            steps.append(_step(server, "firewalld", firewalld_tool.STOP, firewalld_tool.START))
+    return tuple(steps)
+
+
+def stopping_left(steps: Sequence[Step], seen: Seen) -> dict[str, str]:
+    """Return the servers where a firewall that was to be switched off is still active, with its name."""
+    left: dict[str, str] = {}
+    for step in steps:
+        place = server_place(step.server)
+        found = seen.at(place, Ufw) if step.tool == "ufw" else seen.at(place, Firewalld)
+        if found is not None and found.active:
+            left[step.server] = step.tool
+    return left
+
+
+def _step(server: Server, tool: str, do: Command, undo: Command) -> Step:
+    return Step(server=server.name, tool=tool, do=do, undo=undo)
+
+
+def standing(server: Server, seen: Seen) -> dict[str, Any]:
+    """Return what stands on a server, as it can be compared with a later look; a gap is its reason."""
+    found: dict[str, Any] = {}
+    for kind in (Ufw, Firewalld, Nft):
+        gap = seen.gap(server.place, kind)
+        found[kind.__name__.lower()] = {"unknown": gap.reason} if gap is not None else None
+    if (ufw := seen.at(server.place, Ufw)) is not None:
+        found["ufw"] = {"active": ufw.active, "rules": list(ufw.rules)}
+    if (firewalld := seen.at(server.place, Firewalld)) is not None:
+        rules = list(firewalld.rules)
+        found["firewalld"] = {"active": firewalld.active, "enabled": firewalld.enabled, "rules": rules}
+    if (nft := seen.at(server.place, Nft)) is not None:
+        rules = [str(rule) for each in nft.filters for rule in each.rules]
+        found["nft"] = {"chains": [list(c) for c in nft.chains], "rules": rules}
+    return found

@@ -1,0 +1,76 @@
+"""What the devices should carry: the rules, given what was last applied and what stands there now."""
+
+from __future__ import annotations
+
+import json
+import os
+from ipaddress import ip_interface
+from typing import TYPE_CHECKING
+
+from rankready.model.errors import ConfigError, Mistake, PlanError
+from rankready.model.observed.device import DeviceAddress
+from rankready.model.observed.host import HostAddress
+from rankready.model.place import parse_place
+from rankready.model.snapshot import Seen
+from rankready.plan.conflicts import conflicts
+from rankready.plan.intent import planned
+from rankready.runs.observe import product
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rankready.model.addressing import Address, Interface
+    from rankready.model.cluster import Cluster
+    from rankready.model.place import Place
+    from rankready.model.snapshot import Snapshot
+    from rankready.runs.site import Site
+
+
+def intended(site: Site, snapshot: Snapshot) -> Cluster:
+    """Return the cluster with its addressing; raises PlanError where the rules can't be met."""
+    live = {place: fact.interface for place, fact in Seen(snapshot).each(DeviceAddress)}
+    rules = product(site.cluster)
+    if wrong := conflicts(site.cluster, rules, {}):
+        raise PlanError(
+            "\n".join(f"{p.rule}: {', '.join(str(x) for x in p.places)}: {p.message}\n{p.zh}" for p in wrong)
+        )
+    return planned(site.cluster, rules, applied=last_applied(site.home), live=live, avoid=_taken(site, snapshot))
+
+
+def _taken(site: Site, snapshot: Snapshot) -> set[Address]:
+    """Addresses that the servers themselves carry: no device may get one."""
+    seen = Seen(snapshot)
+    facts = (seen.at(s.place, HostAddress) for s in site.cluster.servers)
+    return {address for fact in facts if fact is not None for _, address in fact.addresses}
+
+
+def last_applied(home: Path) -> dict[Place, Interface]:
+    """Read what `apply` last made so; empty before the first apply. Raises ConfigError for a damaged file."""
+    path = home / "applied.json"
+    try:
+        words = json.loads(path.read_text(encoding="utf-8"))
+        return {parse_place(place): ip_interface(address) for place, address in words.items()}
+    except FileNotFoundError:
+        return {}
+    except (ValueError, AttributeError) as error:
+        expected = "what apply wrote; remove the file to plan from the devices alone"
+        raise ConfigError(
+            (Mistake(file=str(path), line=None, path="applied", seen=str(error), expected=expected),)
+        ) from error
+
+
+def remember(home: Path, addresses: dict[Place, Interface]) -> None:
+    """Keep what stands now as the intent of later looks; written whole or not at all."""
+    merged = {**last_applied(home), **addresses}
+    home.mkdir(parents=True, exist_ok=True)
+    fresh = home / f"applied.json.{os.getpid()}"
+    with fresh.open("w", encoding="utf-8") as file:
+        json.dump({str(p): str(a) for p, a in merged.items()}, file, indent=0)
+        file.flush()
+        os.fsync(file.fileno())
+    fresh.replace(home / "applied.json")
+
+
+def forget(home: Path) -> None:
+    """Drop the intent: after an undo the devices' own state counts again."""
+    (home / "applied.json").unlink(missing_ok=True)

@@ -1,0 +1,88 @@
+"""From what the user asked for to a job's specification: who is which rank, on which devices, from which folder."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rankready.model.errors import PlanError
+from rankready.model.ranks import LaunchSpec, Node
+from rankready.plan.devices import pick_devices
+from rankready.runs.observe import product
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rankready.model.cluster import Cluster, Server
+
+LAST_BASE_PORT = 65504  # HCCL takes up to base + 31 (facts/launch 4)
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What the command line says of a job; None and empty stand for the inventory's defaults."""
+
+    argv: tuple[str, ...]  # script and its arguments
+    count: int | None = None  # processes on each server
+    devices: tuple[int, ...] = ()
+    launcher: str = ""
+    env: Mapping[str, str] = field(default_factory=dict)
+    master_port: int | None = None
+    python: str = ""
+    workdir: str = ""
+    extra_paths: tuple[Path, ...] = ()  # synced beside the script
+    sync: bool = True
+
+    @property
+    def script(self) -> Path | None:
+        """The script as a file here, which is brought to every server; None: it is there already."""
+        path = Path(self.argv[0])
+        return path if self.sync and path.is_file() else None
+
+
+def job_spec(cluster: Cluster, asked: Asked, job: str) -> LaunchSpec:
+    """Return the specification; raises PlanError for devices, ports or names that can't work."""
+    servers = cluster.nodes()
+    wanted = asked.devices or asked.count or min(len(s.devices) for s in servers)
+    picked = pick_devices(product(cluster), wanted)
+    nodes = tuple(_node(server, rank, picked) for rank, server in enumerate(servers))
+    if bad := [name for name in asked.env if _NAME.fullmatch(name) is None]:
+        raise PlanError(f"{bad[0]!r} is no name of a variable")
+    if cluster.job.hccl_base_port > LAST_BASE_PORT:
+        raise PlanError(f"hccl_base_port {cluster.job.hccl_base_port}: the last that leaves room is {LAST_BASE_PORT}")
+    script = asked.script
+    return LaunchSpec(
+        job=job,
+        nodes=nodes,
+        master_addr=nodes[0].address,
+        master_port=asked.master_port or cluster.job.master_port,
+        argv=asked.argv if script is None else (script.name, *asked.argv[1:]),
+        python=asked.python or cluster.job.python,
+        workdir=asked.workdir or ("~" if script is None else f"~/.rankready/work/{cluster.name}"),
+        env={**cluster.job.env, **asked.env},
+        nic=cluster.job.nic,
+        hccl_base_port=cluster.job.hccl_base_port,
+        setup=cluster.job.setup,
+    )
+
+
+def _node(server: Server, node_rank: int, picked: tuple[int, ...]) -> Node:
+    if missing := sorted(set(picked) - set(server.devices)):
+        raise PlanError(f"{server.name} has no device {missing[0]}")
+    return Node(server=server.name, node_rank=node_rank, address=_address(server), devices=picked)
+
+
+def _address(server: Server) -> str:
+    """Return the address that servers use among themselves: what the inventory says, else a numeric SSH address."""
+    if server.address is not None:
+        return str(server.address)
+    try:
+        return str(ip_address(server.login.host))
+    except ValueError:
+        raise PlanError(
+            f"{server.name}: no address inside the cluster is known; add address: to it in cluster.yaml"
+        ) from None

@@ -1,0 +1,54 @@
+"""Who of those that failed together failed first, as far as their own last words tell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rankready.model.job import RankEnd
+
+# a rank's sockets close before its process ends, so its peers may be gone some milliseconds before it is
+TOGETHER_S = 2.0
+LAST_LINES = 5
+# what a rank says that only lost or waited for another one (facts/launch 5.3, 11; facts/lab 12)
+WAITED = (
+    "peer closed",
+    "broken pipe",
+    "connection reset",
+    "connection refused",
+    "connection closed by peer",
+    "timed out",
+    "timeout",
+    "no route to host",
+    "ei0002",
+    "ei0006",
+    "ei0015",
+    "ee1002",
+)
+
+
+def first_of(failures: Sequence[RankEnd], tails: Mapping[tuple[str, int], Sequence[str]]) -> RankEnd | None:
+    """Return the failure that the others followed from; None without any.
+
+    ``tails`` are the last lines of each rank's log by (server, local_rank). Of the failures within ``TOGETHER_S`` of
+    the earliest, one by a signal comes first, then one whose last words speak of itself, then those that say that
+    they waited for another; among equals the earlier one. Later failures are never taken.
+    """
+    if not failures:
+        return None
+    earliest = min(_time(end) for end in failures)
+    together = [end for end in failures if _time(end) <= earliest + TOGETHER_S]
+    return min(together, key=lambda end: (_rank(end, tails.get((end.server, end.local_rank), ())), _time(end)))
+
+
+def _time(end: RankEnd) -> float:
+    return float("inf") if end.ended is None else end.ended
+
+
+def _rank(end: RankEnd, tail: Sequence[str]) -> int:
+    if end.signal is not None:
+        return 0
+    last = " ".join(tail[-LAST_LINES:]).lower()
+    return 2 if any(words in last for words in WAITED) else 1

@@ -1,0 +1,107 @@
+"""A dead server costs its own answers and nobody else's; every question ends as a fact or a gap."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rankready.kind.question import Question, Scope
+from rankready.model.cluster import Cluster, Generation, Login, ParameterPlane, Server, Topology
+from rankready.model.command import Command, Reply
+from rankready.model.errors import Unreachable
+from rankready.model.observed.device import Mtu
+from rankready.model.observed.host import Listening
+from rankready.model.place import Place, device_place, server_place
+from rankready.model.snapshot import Gap, Seen
+from rankready.runs.fleet import Fleet
+from rankready.runs.observe import observe
+from rankready.runs.site import Site
+from rankready.transports.local import LocalSession
+
+if TYPE_CHECKING:
+    from rankready.kind.transport import Session
+
+CLUSTER = Cluster(
+    name="c",
+    generation=Generation.A1,
+    topology=Topology.SWITCH,
+    servers=tuple(Server(name=f"server{i}", login=Login(host=f"h{i}"), devices=(0, 1)) for i in (1, 2, 3)),
+    parameter_plane=ParameterPlane(),
+)
+
+
+class Partly:
+    """server2 refuses; the others are this machine."""
+
+    name = "partly"
+    tried = 0
+
+    async def connect(self, server: Server, *, timeout_s: float = 15.0) -> LocalSession:
+        if server.name == "server2":
+            self.tried += 1
+            raise Unreachable("server2: connection refused")
+        return LocalSession({"PATH": "/usr/bin:/bin"})
+
+    async def close(self) -> None:
+        """Nothing is shared."""
+
+
+def site(transport: Partly) -> Site:
+    return Site(cluster=CLUSTER, fleet=Fleet(CLUSTER, transport), home=Path("/nowhere"), say=lambda _: None)
+
+
+def mtu(reply: Reply, place: Place) -> Mtu | Gap:
+    return Mtu(size=int(reply.stdout)) if reply.exit == 0 else Gap(reply.first_line)
+
+
+DEVICE = Question(
+    fact=Mtu, scope=Scope.DEVICE, ask=lambda _, p: Command(argv=(str(p.device),), shell='echo "150$1"'), read=mtu
+)
+HANGS = Question(
+    fact=Listening,
+    scope=Scope.SERVER,
+    ask=lambda _s, _p: Command(argv=(), shell="sleep 9", timeout_s=1),
+    read=lambda _r, _p: Listening(ports=()),
+)
+
+
+async def test_each_does_the_work_everywhere_it_can_in_cluster_order() -> None:
+    fleet = Fleet(CLUSTER, Partly())
+
+    async def hello(server: Server, session: Session) -> str:
+        return (await session.run(f"echo {server.name}\n".encode(), timeout_s=10)).stdout.decode().strip()
+
+    found = await fleet.each(hello)
+    assert list(found) == ["server1", "server2", "server3"]
+    assert found["server1"] == "server1"
+    assert found["server2"] == Gap("server2: connection refused")
+
+
+async def test_a_dead_server_is_tried_once_a_run() -> None:
+    transport = Partly()
+    fleet = Fleet(CLUSTER, transport)
+
+    async def nothing(server: Server, session: Session) -> None:
+        """Do nothing."""
+
+    await fleet.each(nothing)
+    await fleet.each(nothing)
+    assert transport.tried == 1
+
+
+async def test_observe_gives_a_fact_or_a_gap_for_every_question_and_place() -> None:
+    snapshot = await observe(site(Partly()), [DEVICE, HANGS])
+    seen = Seen(snapshot)
+    assert seen.at(device_place("server3", 1), Mtu) == Mtu(size=1501)
+    assert seen.gap(device_place("server2", 0), Mtu) == Gap("server2: connection refused")
+    hung = seen.gap(server_place("server1"), Listening)
+    assert hung is not None
+    assert "no answer within 1 s" in hung.reason
+    assert len(snapshot.facts) == 3 * 3
+
+
+async def test_evidence_holds_the_command_and_its_words() -> None:
+    seen = Seen(await observe(site(Partly()), [DEVICE]))
+    (evidence,) = seen.evidence(device_place("server1", 0), Mtu)
+    assert evidence.excerpt == "1500"
+    assert evidence.at.endswith("+00:00")
