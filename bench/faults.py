@@ -14,10 +14,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
-from make_believe_fabric import failing, truth, walk  # noqa: E402  (the fabric is the tests' own)
-from scenarios import KINDS, LARGE, SMALL, scenario  # noqa: E402  (the same)
+from make_believe_fabric import failing, truth, walk
 
-from rankready.mesh.localise import localise  # noqa: E402  (the same)
+from rankready.mesh.localise import localise
+from scenarios import KINDS, LARGE, SMALL, scenario
 
 COLUMNS = (
     "kind",
@@ -40,7 +40,7 @@ def main(runs: int, kinds: list[str]) -> None:
         for servers in (*SMALL, *LARGE):
             few = max(1, runs // 10) if servers > 128 else runs
             for seed in range(few):
-                one(kind, servers, seed, sums[kind], solve[kind])
+                one(kind, servers, seed, s=sums[kind], solve=solve[kind])
     print("".join(f"{c:>13}" for c in COLUMNS))
     for kind in kinds:
         s = sums[kind]
@@ -59,7 +59,7 @@ def main(runs: int, kinds: list[str]) -> None:
         print("".join(f"{c:>13}" for c in cells))
 
 
-def one(kind: str, servers: int, seed: int, s: dict[str, float], solve: list[float]) -> None:
+def one(kind: str, servers: int, seed: int, *, s: dict[str, float], solve: list[float]) -> None:
     case = scenario(seed, kind, servers)
     judged, results = walk(case.fabric, case.product, sparse_k=case.sparse_k)
     got, want = failing(judged), truth(case.fabric)

@@ -9,13 +9,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
-from healthy_cluster import make_cluster  # noqa: E402  (the tests' own cluster)
+from healthy_cluster import make_cluster
 
-from rankready.mesh import order  # noqa: E402  (the same)
-from rankready.mesh.probe import Mode  # noqa: E402  (the same)
-from rankready.mesh.schedule import schedule  # noqa: E402  (the same)
-from rankready.model.cluster import Generation  # noqa: E402  (the same)
-from rankready.products import atlas_a2  # noqa: E402  (the same)
+from rankready.mesh import order
+from rankready.mesh.probe import Mode
+from rankready.mesh.schedule import schedule
+from rankready.model.cluster import Generation
+from rankready.products import atlas_a2
 
 HEAD = ("servers", "mode", "per host", "rounds", "bound", "planned", "make s", "own calls s", "peak MB")
 

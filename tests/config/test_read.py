@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 from config_files import LEAST, mistakes_of, written
 
+from rankready import catalog
+from rankready.config._servers import legal_devices
 from rankready.config.hosts import servers
 from rankready.config.read import read
+from rankready.kind.product import Product
 from rankready.model.cluster import Cable, Generation, Login, NetDetectPolicy, Topology
 from rankready.model.errors import ConfigError
 from rankready.model.place import cluster_place, device_place, port_place
@@ -163,3 +166,8 @@ def test_hosts_that_are_none_come_at_once() -> None:
         servers(["node[2-1]", "a", "A", "x@", "\x1b[31m"], Login(host="", jump="-oX"))
     assert [m.path for m in caught.value.mistakes] == ["--jump", "HOST 1", "HOST 3", "HOST 4", "HOST 5"]
     assert all(str(m).isprintable() for m in caught.value.mistakes)
+
+
+def test_a_full_server_is_what_its_product_says() -> None:
+    for product in catalog.offered("products", "PRODUCT", Product):
+        assert legal_devices(product.generation) == product.devices

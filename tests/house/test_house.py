@@ -167,6 +167,22 @@ def test_nothing_is_raised_or_swallowed_wholesale() -> None:
     assert bad == []
 
 
+PURE = ("model", "kind", "plan", "mesh", "supervise", "diagnose", "checks", "signatures", "launchers", "tools", "products", "reports")
+CLOCKS = {"now", "today", "utcnow"}
+
+
+def test_pure_floors_read_no_clock() -> None:
+    """A time is a value that they may hold and compare; the present one comes in as an argument."""
+    bad = [
+        f"{path.relative_to(SRC)}:{node.lineno}"
+        for path in SOURCES
+        if path.relative_to(SRC).parts[0] in PURE
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute) and node.attr in CLOCKS
+    ]
+    assert bad == []
+
+
 def test_sys_exit_only_in_cli() -> None:
     allowed = ("cli/", "lab/data/", "runs/data/")
     bad = [

@@ -10,7 +10,7 @@ from some_records import RECORDS, busy, failing, many, record, verdict
 
 from rankready.model.change import Change, Plan, What
 from rankready.model.finding import Outcome
-from rankready.model.place import device_place, server_place
+from rankready.model.place import cluster_place, device_place, server_place
 from rankready.model.record import Step
 from rankready.model.text import Lang
 from rankready.reports.text import REPORT
@@ -111,6 +111,22 @@ def test_a_lost_server_is_one_item_with_its_reason() -> None:
     assert sum(line.startswith(" ????") for line in drawn) == 1
 
 
+def test_a_cluster_rule_that_is_unknown_for_a_told_reason_is_not_told_again() -> None:
+    lost = verdict("HST001", server_place("s1"), Outcome.UNKNOWN, "connection refused")
+    rule = verdict("NET003", cluster_place("lab"), Outcome.UNKNOWN, "s1: connection refused (and 8 more)")
+    other = verdict("NET001", server_place("s2"), Outcome.UNKNOWN, "s1: connection refused")
+    assert sum(line.startswith(" ????") for line in lines(record((lost, rule), exit=3))) == 1
+    assert sum(line.startswith(" ????") for line in lines(record((lost, other), exit=3))) == 2
+    assert sum(line.startswith(" ????") for line in lines(record((rule,), exit=3))) == 1
+
+
+def test_only_differing_values_are_alike() -> None:
+    same = tuple(failing("NET002", server_place(f"s{i}"), 1) for i in range(3))
+    assert not any("alike" in line for line in lines(record(same, exit=1)))
+    differing = tuple(failing("NET002", server_place(f"s{i}"), i) for i in range(3))
+    assert any("alike" in line for line in lines(record(differing, exit=1)))
+
+
 def test_what_follows_from_a_root_is_counted_only() -> None:
     found = (
         failing("NET001", device_place("a", 0)),
@@ -180,11 +196,14 @@ def test_coverage_never_rounds_up_to_all(proven: int, planned: int, words: str) 
 
 def test_a_job_tells_its_ranks_and_who_failed_first() -> None:
     ranks = [{"rank": r, "exit": 1 if r == 3 else None, "signal": None if r == 3 else 15} for r in range(16)]
-    first = {"rank": 3, "server": "server1", "exit": 1}
-    drawn = lines(record(exit=1, verb="run", extra={"job": "j7", "ranks": ranks, "first_failure": first}))
+    first = {"rank": 3, "server": "server1", "exit": 1, "tail": ["ValueError: x", "\x1b[31mred"]}
+    drawn = lines(
+        record(exit=1, verb="run", extra={"job": "j7", "cause": "rank_failed", "ranks": ranks, "first_failure": first})
+    )
     assert drawn[1].startswith("JOB FAILED")
     assert " first to fail: rank 3, server1: exit 1" in drawn
-    assert " ranks: 15 × signal 15, 1 × exit 1   j7" in drawn
+    assert " ranks: 15 × signal 15, 1 × exit 1   j7   rank_failed" in drawn
+    assert "   | \\x1b[31mred" in drawn
 
 
 def test_a_cause_is_told_in_the_readers_language() -> None:

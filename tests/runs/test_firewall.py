@@ -191,10 +191,7 @@ async def test_firewalld_without_systemd(three: Namespaces, tmp_path: Path) -> N
 
 async def test_a_lost_server_is_unknown_and_the_rest_is_judged(three: Namespaces, tmp_path: Path) -> None:
     site, _ = three.site(tmp_path / "home")
-    lost = three.held.pop("server3")
-    subprocess.run(["kill", "-9", str(three.pid_of(lost))], check=True)  # noqa: ASYNC221  (a test)
-    lost.wait()
-    three.held["server3"] = lost
+    three.lose("server3")
     record = await status(site)
     assert record.exit == 3
     assert outcomes(record)["server3"] is Outcome.UNKNOWN

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from small_cluster import CLUSTER
+
 from rankready.kind.question import Question, Scope
-from rankready.model.cluster import Cluster, Generation, Login, ParameterPlane, Server, Topology
 from rankready.model.command import Command, Reply
 from rankready.model.errors import Unreachable
 from rankready.model.observed.device import Mtu
@@ -20,14 +21,7 @@ from rankready.transports.local import LocalSession
 
 if TYPE_CHECKING:
     from rankready.kind.transport import Session
-
-CLUSTER = Cluster(
-    name="c",
-    generation=Generation.A1,
-    topology=Topology.SWITCH,
-    servers=tuple(Server(name=f"server{i}", login=Login(host=f"h{i}"), devices=(0, 1)) for i in (1, 2, 3)),
-    parameter_plane=ParameterPlane(),
-)
+    from rankready.model.cluster import Server
 
 
 class Partly:

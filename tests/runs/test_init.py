@@ -10,6 +10,8 @@ from rankready.config.read import read
 from rankready.model.cluster import Generation
 from rankready.model.errors import ConfigError
 from rankready.runs.init import init
+from rankready.runs.init_file import file_text
+from rankready.runs.init_look import Look
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -125,14 +127,34 @@ async def test_a_file_that_exists_is_left_alone_unless_forced(tmp_path: Path) ->
     assert read(path).name == "cluster"
 
 
-async def test_words_of_a_server_cannot_become_yaml(tmp_path: Path) -> None:
+async def test_a_name_that_is_none_is_not_taken_over(tmp_path: Path) -> None:
     strangers = Strangers(tmp_path, HOSTS[:1])
     strangers.describe("server1", A1, 8, {})
-    strangers.says("server1", "uname", "printf 'a: b\\033[31m}'\n")
+    strangers.says("server1", "uname", "echo 'a: b}, {c'\n")
     path = tmp_path / "cluster.yaml"
     await init(strangers.site, path)
-    assert path.read_text().replace("\n", "").isprintable()
     assert [s.name for s in read(path).servers] == ["server1"]
+
+
+def test_words_of_a_server_cannot_become_yaml(tmp_path: Path) -> None:
+    words = "x\nservers: []\r\x1b[31m\u2028generation: a9\x85"
+    cluster = Strangers(tmp_path, HOSTS).site.cluster
+    good = Look(server=cluster.servers[0], hostname=words, os=words, chips=(words,), bus=(words,), gaps=(words,))
+    lost = Look(server=cluster.servers[1], reason=words)
+    text = file_text(cluster, (good, lost), Generation.A2)
+    path = tmp_path / "cluster.yaml"
+    path.write_text(text)
+    assert text.replace("\n", "").isprintable()
+    assert (len(read(path).servers), read(path).generation) == (1, Generation.A2)
+
+
+async def test_an_address_that_several_servers_carry_is_nobodys(tmp_path: Path) -> None:
+    strangers = Strangers(tmp_path, HOSTS)
+    for name in ("server1", "server2"):
+        strangers.describe(name, A1, 8, {}, own="172.17.0.1")
+    path = tmp_path / "cluster.yaml"
+    await init(strangers.site, path)
+    assert [s.address for s in read(path).servers] == [None, None]
 
 
 async def test_devices_without_addresses_get_a_proposal(tmp_path: Path) -> None:

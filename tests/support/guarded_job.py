@@ -8,13 +8,13 @@ import secrets
 import signal
 import subprocess
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankready.runs import guard_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
 NONCE = "rrnonce"
 
@@ -32,7 +32,7 @@ def eventually(true: Callable[[], bool], within_s: float = 20.0) -> bool:
 class GuardedJob:
     """Start it, ask it, hurt it; ``end`` leaves nothing behind."""
 
-    def __init__(self, home: Path, argvs: Sequence[Sequence[str]], **changes: Any) -> None:
+    def __init__(self, home: Path, argvs: Sequence[Sequence[str]], **changes: object) -> None:
         self.job = f"test-{secrets.token_hex(4)}"
         self.home = home
         home.mkdir(parents=True, exist_ok=True)

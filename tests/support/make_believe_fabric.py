@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rankready.mesh.follow import follow_up
-from rankready.mesh.probe import Probe, ProbeResult
+from rankready.mesh.probe import ProbeResult
 from rankready.mesh.schedule import schedule
 from rankready.mesh.verdict import mesh_verdicts
 from rankready.model.finding import Outcome
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from rankready.kind.product import Product
-    from rankready.mesh.probe import Mode
+    from rankready.mesh.probe import Mode, Probe
     from rankready.model.cluster import Cluster
     from rankready.model.finding import Verdict
 
@@ -93,8 +93,11 @@ class Fabric:
             return True
         if leaves & self.cut_leaves:
             return False
-        lane = random.Random(f"{self.seed}{a}{b}").randrange(self.uplinks)  # noqa: S311  (an ECMP hash)
-        return not any(lane in self.dead_uplinks.get(leaf, ()) for leaf in leaves)
+        lanes = {self._lane(a, b), self._lane(b, a)}  # the echo takes its own way back
+        return not any(lanes & self.dead_uplinks.get(leaf, set()) for leaf in leaves)
+
+    def _lane(self, a: Place, b: Place) -> int:
+        return random.Random(f"{self.seed}{a}{b}").randrange(self.uplinks)  # noqa: S311  (an ECMP hash)
 
 
 UNREACHED = Gap("the server does not answer")
@@ -131,6 +134,17 @@ def truth(fabric: Fabric) -> Truth:
     found |= {("NET009", str(server_place(s))) for s in fabric.dead_servers}
     found |= {("NET009", str(Place(PlaceKind.LEAF, leaf))) for leaf in fabric.dead_leaves | fabric.cut_leaves}
     found |= {("NET011", leaf) for leaf in fabric.dead_uplinks}
+    for server in fabric.cluster.servers:  # all of a server's devices and the server itself look the same
+        ends = {("NET009", str(d)) for d in server.device_places()}
+        if len(ends) > 1 and ends <= found and not any(_has_mates(fabric, d) for d in server.device_places()):
+            found = (found - ends) | {("NET009", server.name)}
     silent = {p for c, p in found if c == "NET009"}
     found |= {("NET010", str(d)) for d in fabric.loss if str(d) not in silent and fabric.leaf(d) not in silent}
     return found
+
+
+def _has_mates(fabric: Fabric, device: Place) -> bool:
+    """Tell whether a device in a wrong VLAN finds others of its rail there: then it is not silent."""
+    return device in fabric.vlan and any(
+        d != device and d.device == device.device and vlan == fabric.vlan[device] for d, vlan in fabric.vlan.items()
+    )

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 from fake_fleet import folder_cluster
 
+from rankready.model.errors import Unreachable
 from rankready.runs.fleet import Fleet
 from rankready.runs.site import Site
 from rankready.transports.local import LocalSession
@@ -133,7 +134,13 @@ class Namespaces:
             self.run(server.name, *"ip link set mgmt0 up".split())
 
     async def connect(self, server: Server, *, timeout_s: float = 15.0) -> NamespaceSession:  # noqa: ARG002  (the protocol's names)
+        if server.name not in self.held:
+            raise Unreachable(f"{server.name}: no route to host")
         return NamespaceSession(self.pid(server.name))
+
+    def lose(self, name: str) -> None:
+        """Take a server away, as a power cut does."""
+        self._end(self.held.pop(name))
 
     async def close(self) -> None:
         """Nothing is shared."""
@@ -146,10 +153,13 @@ class Namespaces:
     def end(self) -> None:
         """Let every first process go; its namespaces and all in them go with it."""
         for held in (*self.held.values(), self.bridge):
-            with contextlib.suppress(OSError):
-                os.kill(self.pid_of(held), 9)
-            held.kill()
-            held.wait()
+            self._end(held)
+
+    def _end(self, held: subprocess.Popen[bytes]) -> None:
+        with contextlib.suppress(OSError, IndexError):
+            os.kill(self.pid_of(held), 9)
+        held.kill()
+        held.communicate()
 
     @staticmethod
     def pid_of(held: subprocess.Popen[bytes]) -> int:

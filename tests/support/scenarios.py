@@ -77,7 +77,8 @@ def _leaf(fabric: Fabric, rng: random.Random) -> None:
         _dead(fabric, rng)
         return
     rng.choice((fabric.dead_leaves, fabric.cut_leaves)).add(leaf)
-    fabric.dead = {d for d in _pick(fabric, rng, 0.05) if fabric.leaf(d) != leaf}
+    if len(fabric.cluster.servers) > 8:  # else the leaf and one more are half of the rail: nobody's majority
+        fabric.dead = {d for d in _pick(fabric, rng, 0.05) if fabric.leaf(d) != leaf}
 
 
 def _whole_leaf(fabric: Fabric, rng: random.Random) -> str | None:
@@ -85,7 +86,7 @@ def _whole_leaf(fabric: Fabric, rng: random.Random) -> str | None:
     size: dict[str, int] = {}
     for device in fabric.cluster.devices():
         size[fabric.leaf(device)] = size.get(fabric.leaf(device), 0) + 1
-    fit = sorted(leaf for leaf, n in size.items() if 3 <= n and 2 * n < len(fabric.cluster.servers) * 0.8)
+    fit = sorted(leaf for leaf, n in size.items() if n >= 3 and 2 * n < len(fabric.cluster.servers) * 0.8)
     return rng.choice(fit) if fit else None
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 RECORDED = Path(__file__).parents[1] / "tools" / "fixtures"
 _TOOL = """#!/bin/sh
-a=$(cat "{folder}/address$2" 2>/dev/null) || {{ echo 'Get ipconf failed, because no ip was preset there!' >&2; exit 13; }}
+a=$(cat "{folder}/address$2" 2>/dev/null) || {{ cat '{unset}' >&2; exit 13; }}
 printf 'ipaddr:%s\\nnetmask:255.255.255.0\\n' "$a"
 """
 _OWN = "echo '2: eth0    inet {address}/24 brd 10.0.0.255 scope global eth0\\\\       valid_lft forever'\n"
@@ -56,7 +56,7 @@ class Strangers:
         self.site = Site(cluster=cluster, fleet=fleet, home=root / ".rankready", say=self.said.append)
 
     def describe(
-        self, name: str, table: str, devices: int, addresses: Mapping[int, str], own: str = "10.0.0.9"
+        self, name: str, table: str, devices: int, addresses: Mapping[int, str], *, own: str = "10.0.0.9"
     ) -> None:
         """Give a server its chip table, device files, device addresses and own address."""
         folder = self.root / name
@@ -67,7 +67,7 @@ class Strangers:
         for device, address in addresses.items():
             (folder / f"address{device}").write_text(address)
         self._stand_in(folder, "npu-smi", f"cat '{RECORDED / table}'\n")
-        self._stand_in(folder, "hccn_tool", _TOOL.format(folder=folder))
+        self._stand_in(folder, "hccn_tool", _TOOL.format(folder=folder, unset=RECORDED / "ip_g__unset.err"))
         self._stand_in(folder, "ip", _OWN.format(address=own))
         self._stand_in(folder, "uname", f"echo {name}.example\n")
         self._stand_in(folder, "lspci", "echo 'lspci: no bus' >&2\nexit 1\n")

@@ -38,7 +38,7 @@ def tagged(job: str) -> list[int]:
     """Which processes carry the job's tag."""
     tag = f"RANKREADY_JOB={job}".encode()
     found = []
-    for name in os.listdir("/proc"):
+    for name in os.listdir("/proc"):  # noqa: PTH208  (names alone are wanted)
         if name.isdigit() and start_time(int(name)) is not None:
             try:
                 items = Path(f"/proc/{name}/environ").read_bytes().split(b"\0")
@@ -57,7 +57,7 @@ def ignore(*numbers: int) -> None:
 def sit() -> None:
     """Note this process and a sleeping child, then wait for ever."""
     note(os.getpid())
-    pid = os.spawnvp(os.P_NOWAIT, "sleep", ["sleep", "600"])
+    pid = os.spawnvp(os.P_NOWAIT, "sleep", ["sleep", "600"])  # noqa: S606  (no shell is meant)
     note(pid)
     while True:
         time.sleep(600)
@@ -69,8 +69,13 @@ def daemon(*, wiped: bool) -> None:
         os._exit(0)
     ignore(signal.SIGTERM)
     if wiped:
-        os.execve(sys.executable, [sys.executable, "-I", "-S", __file__, str(FOLDER), "sit"], {})
+        os.execve(sys.executable, [sys.executable, "-I", "-S", __file__, str(FOLDER), "sit"], {})  # noqa: S606  (no shell is meant)
     sit()
+
+
+def own_session_and_deaf() -> None:
+    os.setsid()
+    ignore(signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
 
 
 def close_all() -> None:
@@ -82,7 +87,7 @@ KINDS = (
     lambda: ignore(signal.SIGHUP),
     lambda: ignore(signal.SIGHUP, signal.SIGTERM, signal.SIGINT),
     os.setsid,
-    lambda: (os.setsid(), ignore(signal.SIGHUP, signal.SIGTERM, signal.SIGINT)),
+    own_session_and_deaf,
     lambda: daemon(wiped=False),
     lambda: daemon(wiped=True),
     lambda: [os.dup2(os.open(os.devnull, os.O_RDWR), n) for n in (0, 1, 2)],

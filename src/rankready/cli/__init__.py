@@ -7,4 +7,4 @@ def main() -> None:
     """Run the command line."""
     from rankready.cli._app import group  # noqa: PLC0415  (kept out of import time: --help must stay fast)
 
-    group()
+    group(prog_name="rankready")

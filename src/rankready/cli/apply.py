@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rankready.cli._app import agree, change_options, json_option, run_site, show
+from rankready.cli._commands import show_commands
 from rankready.model.text import Text
 
 if TYPE_CHECKING:
@@ -20,6 +21,12 @@ if TYPE_CHECKING:
 @click.option(
     "--max-fail", default=0.0, type=click.FloatRange(0, 1), help="Share of servers that may fail before it stops."
 )
+@click.option(
+    "--continue",
+    "resume",
+    is_flag=True,
+    help="Finish the last apply as it was meant: go on from what is done, into the same journal.",
+)
 @change_options
 @json_option
 @click.pass_context
@@ -29,22 +36,30 @@ def COMMAND(  # noqa: N802, PLR0913  (the catalogue's name; one parameter an opt
     force: tuple[str, ...],
     max_fail: float,
     *,
+    resume: bool,
     dry_run: bool,
     yes: bool,
     as_json: bool,
 ) -> None:
     """Set every device that differs from the plan; with PLAN, exactly what that file says or nothing.
 
-    Run again to go on where it stopped: what is right already is left alone. `undo` puts everything back.
+    What is right already is left alone. An apply that was interrupted is finished by --continue; `undo` puts back what
+    stood before the first of them.
     """
     said = ctx.obj
+    if plan and resume:
+        raise click.UsageError("PLAN and --continue exclude each other")
 
     async def work(site: Site) -> Record:
-        from rankready.runs.apply import How, against, apply  # noqa: PLC0415  (start-up time)
+        from rankready.runs.apply import How, apply  # noqa: PLC0415  (start-up time)
         from rankready.runs.plan import draw, record_of  # noqa: PLC0415  (the same)
         from rankready.runs.saved import load  # noqa: PLC0415  (the same)
+        from rankready.runs.stale import against, meant_by_unfinished, refuse_other_intent  # noqa: PLC0415  (the same)
 
-        drawn = await draw(site)
+        meant = meant_by_unfinished(site.home) if resume else None
+        drawn = await draw(site, meant)
+        if meant is not None:
+            refuse_other_intent(drawn, meant)
         if plan:
             drawn = against(drawn, load(plan, site.cluster.name))
         if drawn.plan.changes and not drawn.plan.problems and not dry_run and not yes:
@@ -59,6 +74,9 @@ def COMMAND(  # noqa: N802, PLR0913  (the catalogue's name; one parameter an opt
                 ),
                 yes=yes,
             )
-        return await apply(site, drawn, How(dry_run=dry_run, force=frozenset(force), max_fail=max_fail))
+        made = await apply(site, drawn, How(dry_run=dry_run, force=frozenset(force), max_fail=max_fail))
+        if dry_run and not as_json:
+            show_commands(made)
+        return made
 
     run_site(ctx, work, as_json=as_json)

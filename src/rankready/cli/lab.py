@@ -71,8 +71,9 @@ def _up(ctx: click.Context, directory: str, *, as_json: bool, **asked: Any) -> N
             _json("lab up", told)
             return
         _say_door(told, said.lang)
+        config = shlex.quote(f"{directory}/ssh/config")
         for server in told["servers"]:
-            click.echo(f"{server['name']}  ssh -F {shlex.quote(f'{directory}/ssh/config')} {server['name']}  {server['address']}")
+            click.echo(f"{server['name']}  ssh -F {config} {server['name']}  {server['address']}")
         click.echo(_next(said.lang, f"rankready -f {shlex.quote(f'{directory}/cluster.yaml')} plan"))
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 LARGEST = 1024  # devices in one range
 
 
-@click.command("run", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.command("run", context_settings={"allow_interspersed_args": False})
 @click.argument("script")
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
 @click.option("--nproc-per-node", "count", type=click.IntRange(min=1), help="Processes on each server (all devices).")
@@ -33,6 +33,7 @@ LARGEST = 1024  # devices in one range
 @click.option("--lease", default=10.0, type=click.FloatRange(3, 86400), help="Seconds without us until servers stop.")
 @click.option("--detach", is_flag=True, help="Leave once all ranks run; nobody ends the job then but stop.")
 @click.option("--dry-run", is_flag=True, help="Show what each server would execute; start nothing.")
+@click.option("--yes", "-y", is_flag=True, help="Accepted for scripts: naming SCRIPT is asking for it already.")
 @json_option
 @click.pass_context
 def COMMAND(ctx: click.Context, script: str, args: tuple[str, ...], **said: Any) -> None:  # noqa: N802, ANN401  (the name that the group looks for; click's options)

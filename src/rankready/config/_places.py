@@ -28,10 +28,10 @@ def far_end(walk: Walk, path: str, text: str, roll: Roll) -> Place | None:
     place = _place(walk, path, text, "a far end such as leaf1/GE1/0/3 or server2/3")
     if place is None:
         return None
-    if place.name in roll.names():
+    if place.name in roll.by_name:
         return device(walk, path, text, roll)
     if place.kind is PlaceKind.SERVER:
-        walk.wrong(path, quoted(text), "a far end such as leaf1/GE1/0/3 or server2/3", near(text, roll.names()))
+        walk.wrong(path, quoted(text), "a far end such as leaf1/GE1/0/3 or server2/3", near(text, roll.by_name))
         return None
     return port_place(place.name, text.partition("/")[2])
 
@@ -42,9 +42,9 @@ def waived(walk: Walk, path: str, text: str, roll: Roll, *, others: frozenset[Pl
     if place is None:
         return None
     for other in others:
-        if str(other) == text and place.name not in roll.names():
+        if str(other) == text and place.name not in roll.by_name:
             return other
-    if place.kind is PlaceKind.PORT and place.name not in roll.names():
+    if place.kind is PlaceKind.PORT and place.name not in roll.by_name:
         return place  # a leaf that only LLDP names
     return place if _known(walk, path, place, roll) else None
 
@@ -64,11 +64,10 @@ def _place(walk: Walk, path: str, text: str, expected: str) -> Place | None:
 
 
 def _known(walk: Walk, path: str, place: Place, roll: Roll) -> bool:
-    servers = {s.name: s for s in roll.servers}
-    server = servers.get(place.name)
+    server = roll.by_name.get(place.name)
     if server is None:
         if roll.whole:
-            hint = near(place.name, servers)
+            hint = near(place.name, roll.by_name)
             walk.wrong(path, f"no server is called {quoted(place.name)}", "a server of this file", hint)
         return False
     if place.kind is PlaceKind.DEVICE and place.device not in server.devices:

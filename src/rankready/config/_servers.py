@@ -16,7 +16,7 @@ from rankready.config.ranges import MOST_SERVERS, expand, numbers
 from rankready.model.cluster import Generation, Login, Server
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from rankready.config._hosts import Target
     from rankready.config._shape import ClusterShape, SshShape
@@ -30,11 +30,8 @@ class Roll:
     """The servers that could be read. ``whole`` is false when some entry could not: its name is not known then."""
 
     servers: tuple[Server, ...]
+    by_name: Mapping[str, Server]
     whole: bool
-
-    def names(self) -> tuple[str, ...]:
-        """Return the servers' names, in file order."""
-        return tuple(s.name for s in self.servers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +72,7 @@ def read_servers(walk: Walk, shape: ClusterShape) -> Roll:
         for e in entries  # one SSH address with several ports is a forwarder, no cluster address
     )
     whole = bool(servers) and not any(m.path.startswith("servers") for m in walk.mistakes)
-    return Roll(servers=servers, whole=whole)
+    return Roll(servers=servers, by_name={s.name: s for s in servers}, whole=whole)
 
 
 def device_ids(
@@ -115,7 +112,7 @@ def server_names(walk: Walk, path: str, written: str, roll: Roll) -> tuple[str, 
     except ValueError as error:
         walk.wrong(path, quoted(written), "server names such as server[1-4]", str(error))
         return ()
-    known = roll.names()
+    known = roll.by_name
     for name in names:
         if roll.whole and name not in known:
             walk.wrong(path, f"no server is called {quoted(name)}", "a server of this file", near(name, known))

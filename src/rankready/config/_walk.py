@@ -7,6 +7,7 @@ import re
 from datetime import date
 from difflib import get_close_matches
 from enum import StrEnum
+from functools import cache
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
@@ -76,8 +77,7 @@ class Walk:
 
     def shape(self, node: Node, shape: type[S], path: str) -> S:
         """Read a mapping into its shape; a wrong value is noted and left at its default."""
-        hints = get_type_hints(shape, include_extras=True)
-        fields = {f.name: hints[f.name] for f in msgspec.structs.fields(shape)}
+        fields = _fields(shape)
         taken: dict[str, object] = {}
         seen: set[str] = set()
         misspelt: list[str] = []
@@ -176,6 +176,13 @@ class Walk:
             if name not in own and tag(key) != "merge":
                 own[name] = line_of(key)
                 yield name, value
+
+
+@cache
+def _fields(shape: type[Shape]) -> dict[str, Any]:
+    """Keys and kinds of a shape; a thousand servers have one."""
+    hints = get_type_hints(shape, include_extras=True)
+    return {f.name: hints[f.name] for f in msgspec.structs.fields(shape)}
 
 
 def _plain(kind: Any) -> tuple[Any, str]:  # noqa: ANN401  (as value)

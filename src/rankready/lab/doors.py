@@ -19,6 +19,7 @@ ip link add br0 type bridge && ip link set vx0 master br0 up &&
 mount -t sysfs s /run/x && mount -t proc p /run/x && nsenter -t 1 -m -p -n true
 """
 _PROBE_TIMEOUT_S = 15.0
+_SYSTEM = ("/usr/sbin", "/sbin")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,8 @@ def choose(wanted: Door) -> Opened:
 
 def refusal(door: Door) -> str:
     """Try a door for real; empty when it opens, else why it does not."""
-    missing = [program for program in _NEEDED if shutil.which(program) is None]
+    path = search_path()
+    missing = [program for program in _NEEDED if shutil.which(program, path=path) is None]
     if missing:
         return f"not on this machine: {', '.join(missing)}"
     if door is Door.ROOT and os.geteuid() != 0:
@@ -61,6 +63,7 @@ def refusal(door: Door) -> str:
             (*unshare_words(door), "sh", "-ec", _TRY),
             stdin=subprocess.DEVNULL,
             capture_output=True,
+            env={**os.environ, "PATH": path},
             timeout=_PROBE_TIMEOUT_S,
             check=False,
         )
@@ -72,6 +75,12 @@ def refusal(door: Door) -> str:
         return ""
     words = done.stderr.decode(errors="replace").strip().splitlines()
     return words[-1][:200] if words else f"unshare ended with {done.returncode}"
+
+
+def search_path() -> str:
+    """The user's PATH, then the system's folders: ``ip`` and ``nft`` are not on every user's."""
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    return os.pathsep.join(dict.fromkeys((*folders, *_SYSTEM)))
 
 
 def _best() -> Opened:

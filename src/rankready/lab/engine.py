@@ -180,11 +180,15 @@ def _spawn(spec: LabSpec, config: dict[str, Any]) -> subprocess.Popen[bytes]:
     words = () if spec.door is Door.SIMULATED else doors.unshare_words(spec.door)
     package_root = str(Path(rankready.__file__).resolve().parent.parent)
     paths = [package_root, *(p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p)]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(str(Path(p).absolute()) for p in paths)}
+    environment = {
+        **os.environ,
+        "PATH": doors.search_path(),
+        "PYTHONPATH": os.pathsep.join(str(Path(p).absolute()) for p in paths),
+    }
     inherited = [config[k] for k in ("status", "control", "birth", "lease") if config[k] is not None]
     with (spec.directory / _LOG).open("wb") as log:
         return subprocess.Popen(
-            (*words, sys.executable, "-m", "rankready.lab.init", json.dumps(config)),
+            (*words, sys.executable, "-P", "-m", "rankready.lab.init", json.dumps(config)),
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

@@ -59,13 +59,17 @@ class SimGround:
         return SimWorld(spec=self.spec, wiring=self.wiring, state=self.state, lab=self.lab, gatekeeper=gatekeeper)
 
 
+SIM_TOOLS = run_folder.TOOLS.parent / "sim"
+"""Stand-ins for what a namespace would give a server of its own: its name, and what that resolves to."""
+
+
 def build(spec: LabSpec, lab: str) -> SimGround:
     """Write every folder and file of the model. Raises OSError."""
     wiring = wire(spec)
     state = spec.directory / "state"
     fabric = state / "fabric"
     fabric.mkdir(parents=True)
-    tools = {t.name: t.read_bytes() for t in run_folder.tool_files()}
+    tools = {t.name: t.read_bytes() for t in (*run_folder.tool_files(), *run_folder.tool_files(SIM_TOOLS))}
     for machine in wiring.machines:
         _furnish(state, machine, wiring, tools)
     for place, machine in wiring.devices():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,11 +33,18 @@ def furnish(folder: Path, machine: Machine, wiring: Wiring, profile: Mapping[str
     for device in range(spec.devices):
         state = {"MAC": machine.device_mac(device), "TLS": "0", "OWNER": "", "BUSY": "0", "HANG": "0", "DENY": "0"}
         write_values(folder / f"npu{device}.state", state)
+        note_link(folder, device, up=True)
 
 
-def tool_files() -> tuple[Path, ...]:
+def note_link(folder: Path, device: int, *, up: bool) -> None:
+    """Add a link's change to the device's diary, which the make-believe tool shows: ``<epoch> UP|DOWN``, in order."""
+    with (folder / f"npu{device}.links").open("a") as diary:
+        diary.write(f"{int(time.time())} {'UP' if up else 'DOWN'}\n")
+
+
+def tool_files(folder: Path = TOOLS) -> tuple[Path, ...]:
     """The make-believe tools that ship with rankready."""
-    return tuple(sorted(t for t in TOOLS.iterdir() if t.is_file())) if TOOLS.is_dir() else ()
+    return tuple(sorted(t for t in folder.iterdir() if t.is_file())) if folder.is_dir() else ()
 
 
 def place_tools(folder: Path, tools: Mapping[str, bytes]) -> None:

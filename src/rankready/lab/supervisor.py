@@ -8,6 +8,7 @@ import os
 import resource
 import socket
 import sys
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,9 +39,7 @@ def run(config: dict[str, Any]) -> None:
     except (LabError, OSError) as error:
         _tell(config["status"], {"error": str(error)})
         return
-    if sys.version_info < (3, 12):
-        # The default of 3.11 starts a thread for every command.
-        asyncio.set_child_watcher(asyncio.PidfdChildWatcher())
+    _watch_children_by_pidfd()
     asyncio.run(_serve(config, ground))
 
 
@@ -136,6 +135,15 @@ class _Desk:
                     return {"gates": gates, "faults": self.broken.in_force()}
                 case other:
                     raise LabError(f"no such request: {other}")
+
+
+def _watch_children_by_pidfd() -> None:
+    """Before 3.12 the default starts a thread for every command; a kernel without pidfds keeps it."""
+    if sys.version_info >= (3, 12):
+        return
+    with suppress(OSError, AttributeError):
+        os.close(os.pidfd_open(os.getpid()))
+        asyncio.set_child_watcher(asyncio.PidfdChildWatcher())
 
 
 def _raise_limits() -> None:

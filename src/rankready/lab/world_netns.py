@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rankready.lab import calls
+from rankready.lab import calls, run_folder
 from rankready.lab.fabric import NETNS, ip, ip_batch
 from rankready.lab.login import login_environment
 from rankready.lab.server import STATE
-from rankready.lab.wiring import LOST_VLAN
+from rankready.lab.wiring import LOST_VLAN, wire
 from rankready.lab.world import Carried, Direction
 from rankready.model.errors import LabError
 
@@ -52,6 +52,7 @@ class NetnsWorld:
         if self.wiring.ports:
             ip("leaf", "link", "set", self.wiring.ports[device].kernel, state)
             self._settle(device, up=up)
+            self._note(device, up)
             return
         far = self.wiring.fibres[device]
         if not up:
@@ -61,17 +62,20 @@ class NetnsWorld:
             self.carry(far, kept)
         self._settle(device, up=up)
         self._settle(far, up=up)
+        self._note(device, up)
+        self._note(far, up)
 
     def move(self, device: Place, vlan: int) -> None:
-        """Change the port's bridge."""
+        """Change the port's bridge; a bridge outside of the plan lives as long as a port is in it."""
         self._needs_switch("a VLAN")
         port = self.wiring.ports[device]
-        known = {p.vlan for p in self.wiring.ports.values()} | {LOST_VLAN}
-        bridge = f"vlan{vlan}"
-        if vlan not in known and bridge not in ip("leaf", "-br", "link", "show", "type", "bridge").split():
-            ip_batch("leaf", (f"link add {bridge} type bridge", f"link set {bridge} up"))
-        ip("leaf", "link", "set", port.kernel, "master", bridge)
+        planned = {p.vlan for p in wire(self.spec).ports.values()} | {LOST_VLAN}
+        if vlan not in planned | self._vlans():
+            ip_batch("leaf", (f"link add vlan{vlan} type bridge", f"link set vlan{vlan} up"))
+        ip("leaf", "link", "set", port.kernel, "master", f"vlan{vlan}")
         self._rewire(self.wiring.moved(device, vlan), device)
+        if port.vlan not in planned | self._vlans():
+            ip("leaf", "link", "del", f"vlan{port.vlan}")
 
     def swap(self, one: Place, other: Place) -> None:
         """Rename the two far ends into each other, bridges with them: what swapping two plugs does."""
@@ -92,6 +96,8 @@ class NetnsWorld:
             ),
         )
         self._rewire(self.wiring.swapped(one, other), one, other)
+        for device in (one, other):
+            self._note(device, False, True)
 
     def carried(self, device: Place) -> Carried:
         """Ask ``ip``."""
@@ -177,7 +183,9 @@ class NetnsWorld:
     def baseline(self) -> dict[str, str]:
         """Masters and states of all leaf ports and device links, nft rules, gates."""
         seen = {f"gate {name}": self._gates.get(name, "open") for name in self.spec.names}
-        for link in _links(ip("leaf", "-j", "link", "show")):
+        links = _links(ip("leaf", "-j", "link", "show"))
+        seen["bridges"] = " ".join(sorted(link["ifname"] for link in links if link["ifname"].startswith("vlan")))
+        for link in links:
             if link["ifname"].startswith("ge1-0-"):
                 state = "up" if "UP" in link["flags"] else "down"
                 seen[f"port {link['ifname']}"] = (
@@ -207,6 +215,9 @@ class NetnsWorld:
             )
         return done.stdout
 
+    def _vlans(self) -> set[int]:
+        return {port.vlan for port in self.wiring.ports.values()}
+
     def _needs_switch(self, what: str) -> None:
         if not self.wiring.ports:
             raise LabError(f"topology direct has no leaf, hence not {what}")
@@ -225,6 +236,10 @@ class NetnsWorld:
             if time.monotonic() > limit:
                 raise LabError(f"{device}: link not {'up' if up else 'down'} after {_SETTLE_TIMEOUT_S:g} s")
             time.sleep(0.02)
+
+    def _note(self, device: Place, *changes: bool) -> None:
+        for up in changes:
+            run_folder.note_link(STATE / device.name / "lab", device.device, up=up)
 
     def _works(self, device: Place) -> bool:
         (link,) = _links(ip(self.wiring.netns(device), "-j", "link", "show", "dev", "eth0"))

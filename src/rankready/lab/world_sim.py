@@ -44,6 +44,7 @@ class SimWorld:
         for end in (device, *([far] if far else [])):
             self._edit(end, UP="1" if up else "0")
             self._hear(end, up=up)
+            run_folder.note_link(self.state / end.name / "run/lab", end.device, up=up)
 
     def move(self, device: Place, vlan: int) -> None:
         """Change the port's VLAN."""

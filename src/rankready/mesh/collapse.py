@@ -40,7 +40,8 @@ def roots_of(
             found[leaf_place(name)] = (Kind.LEAF, devices)
             covered.update(devices)
     for devices in by_server.values():
-        if len(devices) >= _SERVER and unexplained.issuperset(devices) and not covered.issuperset(devices):
+        own = [d for d in devices if d not in covered]
+        if len(own) >= _SERVER and unexplained.issuperset(devices):
             found[devices[0].owner] = (Kind.SERVER, devices)
     cut_off = {d for group in islands for d in group}
     for name, devices in by_leaf.items():

@@ -21,20 +21,22 @@ def noisy_hosts(results: Sequence[ProbeResult]) -> frozenset[str]:
 
     A fault of the network hurts both roles alike (facts/mesh 8, I8); a starved or slow host loses only its own calls.
     """
+    heard = [r for r in results if r.gap is None and r.sent > 0]
+    alive = {end for r in heard if r.received for end in (r.probe.source, r.probe.target)}
     made: dict[str, int] = defaultdict(int)
     met: dict[str, int] = defaultdict(int)
     sent: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     hurt: dict[str, set[Place]] = defaultdict(set)
-    for r in results:
-        if r.gap is not None or r.sent <= 0:
-            continue
-        lost = r.sent - r.received
-        sent[r.probe.source.name][0] += r.sent
-        sent[r.probe.target.name][1] += r.sent
-        made[r.probe.source.name] += lost
-        met[r.probe.target.name] += lost
-        if lost:
-            hurt[r.probe.source.name].add(r.probe.source)
+    for r in heard:
+        source, target = r.probe.source, r.probe.target
+        if source not in alive or target not in alive:
+            continue  # a dead device may be called and never call: that would tip the scales of all its partners
+        sent[source.name][0] += r.sent
+        sent[target.name][1] += r.sent
+        made[source.name] += r.sent - r.received
+        met[target.name] += r.sent - r.received
+        if r.received < r.sent:
+            hurt[source.name].add(source)
     return frozenset(
         s for s in made if len(hurt[s]) >= _DEVICES and sent[s][1] > 0 and _tail(made[s], met[s], sent[s]) < _CHANCE
     )

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from rankready.mesh.tally import Tally, Universe
 
 _BACKGROUND = 0.001  # a packet is lost now and then on a sound fabric (facts/mesh 9, step 6)
-_GAIN = 12.0  # log-likelihood that a device must explain
+_GAIN = 8.0  # log-likelihood that a device must explain, seen by three partners; chance gives it to 1 in 30,000
+_GAIN_OF_TWO = 12.0  # seen by two
 _GRID = (0.003, 0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.97)
 _PARTNERS = 2
 _ELSEWHERE = 2 / 3
@@ -54,7 +55,7 @@ def losses(universe: Universe, good: frozenset[int]) -> Losses:
         del inside[i][j], inside[j][i]
     rates = _peel(inside)
     partners = {i: tuple(j for j, t in inside[i].items() if t.lost) for i in rates}
-    sure = {i: x for i, x in rates.items() if len(partners[i]) >= _PARTNERS}
+    sure = {i: x for i, x in rates.items() if _convincing(i, inside, rates, len(partners[i]))}
     strange = {
         (i, j): chance
         for i in sorted(good)
@@ -73,6 +74,12 @@ def losses(universe: Universe, good: frozenset[int]) -> Losses:
 def survival(a: float, b: float) -> float:
     """Return the chance that a packet and its echo come back between two devices with these losses."""
     return (1 - a) * (1 - b) * (1 - _BACKGROUND)
+
+
+def _convincing(i: int, inside: Ties, rates: Mapping[int, float], partners: int) -> bool:
+    if partners != _PARTNERS:
+        return partners > _PARTNERS
+    return _best(inside[i], {j: x for j, x in rates.items() if j != i})[0] > _GAIN_OF_TWO
 
 
 def _split(ties: Mapping[int, Tally], x: float) -> bool:

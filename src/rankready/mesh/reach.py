@@ -48,7 +48,7 @@ def pairs(cluster: Cluster, product: Product) -> Reach:
     excluded: list[Exclusion] = []
     for _, devices in cluster.rails():
         addressed = tuple(d for d in devices if cluster.planned(d) is not None)
-        if unplanned := tuple(d for d in devices if d not in addressed):
+        if unplanned := tuple(d for d in devices if cluster.planned(d) is None):
             count = _unordered(len(devices)) - _unordered(len(addressed))
             excluded.append(Exclusion(places=unplanned, pairs=count, rule=_NO_ADDRESS))
         groups = _joined(cluster, addressed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -66,7 +67,8 @@ def universes(results: Sequence[ProbeResult]) -> tuple[Universe, ...]:
     for (a, b), (sent, received) in sums.items():
         ties[a][b] = ties[b][a] = Tally(sent, received)
     places = tuple(order)
-    return tuple(_universe(members, places, ties) for members in components(ties))
+    found = (_universe(members, places, ties) for members in components(ties))
+    return tuple(sorted(found, key=lambda u: u.places[0]))
 
 
 def components(ties: Sequence[Mapping[int, Tally]], *, passed: bool = False) -> tuple[tuple[int, ...], ...]:
@@ -93,5 +95,5 @@ def _universe(members: tuple[int, ...], places: Sequence[Place], ties: Sequence[
     number = {old: new for new, old in enumerate(ordered)}
     return Universe(
         places=tuple(places[old] for old in ordered),
-        ties=tuple({number[j]: t for j, t in sorted(ties[old].items())} for old in ordered),
+        ties=tuple(dict(sorted(((number[j], t) for j, t in ties[old].items()), key=itemgetter(0))) for old in ordered),
     )

@@ -14,6 +14,7 @@ class PlaceKind(StrEnum):
     DEVICE = "device"
     LEAF = "leaf"
     PORT = "port"
+    FILE = "file"  # a line of a file on this machine; ``name`` is its path, ``device`` the line
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -32,6 +33,8 @@ class Place:
                 return f"{self.name}/{self.device}"
             case PlaceKind.PORT:
                 return f"{self.name}/{self.port}"
+            case PlaceKind.FILE:
+                return f"{self.name}:{self.device}"
             case _:
                 return self.name
 
@@ -60,6 +63,11 @@ def device_place(server: str, device: int) -> Place:
 def port_place(leaf: str, port: str) -> Place:
     """Name a port of a leaf, as the switch prints it."""
     return Place(PlaceKind.PORT, leaf, port=port)
+
+
+def file_place(path: str, line: int) -> Place:
+    """Name a line of a file, as editors do: ``train.py:12``."""
+    return Place(PlaceKind.FILE, path, device=line)
 
 
 def cluster_place(name: str) -> Place:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import quote, unquote
 
-from rankready.model.place import Place, PlaceKind, device_place, parse_place, port_place
+from rankready.model.place import Place, PlaceKind, device_place, file_place, parse_place, port_place
 
 
 def write_place(place: Place) -> str:
@@ -14,7 +14,7 @@ def write_place(place: Place) -> str:
         return text
     name = quote(place.name, safe="", errors="surrogatepass")
     match place.kind:
-        case PlaceKind.DEVICE:
+        case PlaceKind.DEVICE | PlaceKind.FILE:
             return f"{place.kind}:{name}/{place.device}"
         case PlaceKind.PORT:
             return f"{place.kind}:{name}/{quote(place.port, safe='/', errors='surrogatepass')}"
@@ -32,6 +32,8 @@ def read_place(text: str) -> Place:
     match PlaceKind(kind):
         case PlaceKind.DEVICE:
             return device_place(name, int(tail))
+        case PlaceKind.FILE:
+            return file_place(name, int(tail))
         case PlaceKind.PORT:
             return port_place(name, unquote(tail, errors="surrogatepass"))
         case other:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _SUSPECTS = 3
 _EVIDENCE = 3
+_TAIL = 5
 
 
 def coverage(extra: Mapping[str, Json], lang: Lang, width: int) -> Section:
@@ -98,7 +99,7 @@ def _where(found: Mapping[str, Json], lang: Lang) -> str:
 
 
 def ranks(extra: Mapping[str, Json], lang: Lang, width: int) -> Section:
-    """Return how a job's ranks ended, and which failed first."""
+    """Return how a job's ranks ended, which failed first, and its last words."""
     items: list[tuple[str, ...]] = []
     first = _object(extra.get("first_failure"))
     if first:
@@ -108,11 +109,13 @@ def ranks(extra: Mapping[str, Json], lang: Lang, width: int) -> Section:
         items.append(tuple(hang(head, f"{what}{': ' if how else ''}{how}", width)))
     counted = Counter(_ending(r) for r in _objects(extra.get("ranks")))
     if counted:
-        job = words.either(extra.get("job"), lang)
         told = ", ".join(f"{n} × {how}" for how, n in counted.most_common(4))
         line = Text(en=" ranks: {told}", zh=" rank 结束情况：{told}").to(lang).format(told=told)
-        items.append((clip(f"{line}{f'   {job}' if job else ''}", width),))
-    return _capped(items, 2)
+        about = [words.either(extra.get(key), lang) for key in ("job", "cause") if isinstance(extra.get(key), str)]
+        items.append((clip("   ".join((line, *about)), width),))
+    tail = [words.either(t, lang) for t in _list(first.get("tail"))]
+    items += [(clip(f"   | {line}", width),) for line in tail[-_TAIL:]]
+    return Section(items=tuple(items))
 
 
 def trouble(extra: Mapping[str, Json], lang: Lang, width: int) -> Section:
@@ -122,9 +125,10 @@ def trouble(extra: Mapping[str, Json], lang: Lang, width: int) -> Section:
         for server, reasons in _object(extra.get(key)).items():
             told = "; ".join(words.either(r, lang) for r in _list(reasons)) or words.either(reasons, lang)
             rows.setdefault(told, []).append(escape(server))
-    for failed in _objects(extra.get("failed")):
+    for failed in (f for key in ("failed", "gaps", "not_asked") for f in _objects(extra.get(key))):
         where = escape(str(failed.get("server", failed.get("place", ""))))
-        rows.setdefault(words.either(failed.get("reason"), lang), []).append(where)
+        told = ": ".join(t for t in (words.either(failed.get(k), lang) for k in ("what", "reason")) if t)
+        rows.setdefault(told, []).append(where)
     mark = words.FAILED.to(lang)
     return _capped([tuple(hang(f" {mark}  ", f"{_listed(who)}: {why}", width)) for why, who in rows.items()], 5)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rankready.model.finding import Certainty, Outcome
 from rankready.model.hostlist import fold
+from rankready.model.place import PlaceKind
 from rankready.reports._escape import escape, say
 
 if TYPE_CHECKING:
@@ -20,13 +21,15 @@ if TYPE_CHECKING:
 Key = tuple[Outcome, str, str]
 
 _VALUE = re.compile(r"\S*[0-9]\S*")
+_AT_PLACE = re.compile(r"\S+: (.*?)(?: \(and \d+ more\))?")
+_SILENT = "HST001"
 _RANK = (Outcome.FAIL, Outcome.UNKNOWN, Outcome.WARN)
 _SURE = (Certainty.SURE, Certainty.LIKELY, Certainty.MAYBE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """Findings, or verdicts without one, that say the same of several places."""
+    """Findings, or verdicts without one, that say the same of several places; ``varied``: with other values."""
 
     outcome: Outcome
     codes: tuple[str, ...]
@@ -34,6 +37,7 @@ class Group:
     message: str
     remedy: str = ""
     certainty: Certainty = Certainty.SURE
+    varied: bool = False
 
 
 def shape(text: str) -> str:
@@ -46,12 +50,32 @@ def groups(record: Record, lang: Lang) -> tuple[Group, ...]:
     first: dict[Key, Group] = {}
     codes: dict[Key, list[str]] = {}
     places: dict[Key, list[Place]] = {}
+    varied: set[Key] = set()
     for key, group in _each(record, lang):
         first.setdefault(key, group)
         codes.setdefault(key, []).extend(group.codes)
         places.setdefault(key, []).extend(group.places)
-    found = [replace(g, codes=tuple(dict.fromkeys(codes[k])), places=tuple(places[k])) for k, g in first.items()]
-    return tuple(sorted(found, key=lambda g: (_RANK.index(g.outcome), _SURE.index(g.certainty))))
+        if group.message != first[key].message:
+            varied.add(key)
+    found = [
+        replace(g, codes=_root_first(codes[k]), places=tuple(places[k]), varied=k in varied) for k, g in first.items()
+    ]
+    reasons = {g.message for g in found if g.outcome is Outcome.UNKNOWN}
+    kept = (g for g in found if not _repeats(g, reasons))
+    return tuple(sorted(kept, key=lambda g: (_RANK.index(g.outcome), _SURE.index(g.certainty))))
+
+
+def _root_first(codes: Iterable[str]) -> tuple[str, ...]:
+    """A server that does not answer is why its other checks are unknown."""
+    return tuple(sorted(dict.fromkeys(codes), key=lambda c: c != _SILENT))
+
+
+def _repeats(group: Group, reasons: set[str]) -> bool:
+    """Tell whether a cluster-wide rule is unknown for a reason that is told already: ``PLACE: REASON (and N more)``."""
+    if group.outcome is not Outcome.UNKNOWN or any(p.kind is not PlaceKind.CLUSTER for p in group.places):
+        return False
+    told = _AT_PLACE.fullmatch(group.message)
+    return told is not None and told[1] in reasons
 
 
 def _each(record: Record, lang: Lang) -> Iterator[tuple[Key, Group]]:

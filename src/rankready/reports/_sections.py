@@ -61,7 +61,7 @@ def _finding(group: Group, lang: Lang, width: int) -> tuple[str, ...]:
     many = f" ({words.PLACES.to(lang).format(n=f'{count:,}')})" if count > 1 else ""
     code = escape(group.codes[0] if len(group.codes) == 1 else f"{group.codes[0]} +{len(group.codes) - 1}")
     colon = ": " if group.message else ""
-    alike = words.ALIKE.to(lang) if count > 1 and any(c.isdigit() for c in group.message) else ""
+    alike = words.ALIKE.to(lang) if group.varied else ""
     statement = f"{code} {places_text(group.places)}{many}{colon}{group.message}{alike}"
     lines = hang(f" {mark}  ", statement, width)
     if group.remedy:

@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     from rankready.model.text import Lang
 
 VERSION = 1
+_DELETE = 0x7F  # json.dumps takes it for harmless
 
 
 def draw(record: Record, lang: Lang, width: int) -> str:
     """Write the object; the same in every language and width, ending in a newline."""
     del lang, width
     text = json.dumps(as_object(record), ensure_ascii=False, indent=2)
-    return "".join(c if c.isprintable() or c == "\n" else _escaped(c) for c in text) + "\n"
+    return "\n".join(line if line.isprintable() else _escaped(line) for line in text.split("\n")) + "\n"
 
 
 def as_object(record: Record) -> dict[str, Json]:
@@ -84,9 +85,13 @@ def _plan(plan: Plan) -> dict[str, Json]:
     }
 
 
-def _escaped(character: str) -> str:
+def _escaped(line: str) -> str:
     """Only strings hold such characters, and there JSON's own escape means the same."""
-    return json.dumps(character)[1:-1] if ord(character) > 0x7E else f"\\u{ord(character):04x}"  # noqa: PLR2004  (last ASCII)
+    return "".join(c if c.isprintable() else _code(c) for c in line)
+
+
+def _code(character: str) -> str:
+    return json.dumps(character)[1:-1] if ord(character) != _DELETE else "\\u007f"
 
 
 REPORT = Report(name="json", draw=draw)

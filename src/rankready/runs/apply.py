@@ -1,30 +1,37 @@
-"""Make the plan so: journal, canary first, sets in order, everything read back from the device and from its file."""
+"""Make the plan so: locked, journalled, canary first, sets in order, everything read back from device and file."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from rankready.model.errors import StalePlan
 from rankready.model.observed.device import DeviceHeld
-from rankready.model.observed.host import HccnConfText
+from rankready.model.observed.host import Chips
 from rankready.model.snapshot import Gap, Seen
 from rankready.model.text import Text
+from rankready.plan.changes import changes
 from rankready.plan.waves import waves
+from rankready.runs import apply_result as result
+from rankready.runs import server_lock
+from rankready.runs.apply_result import Progress, grouped
+from rankready.runs.apply_server import Job, set_server, taken_addresses
+from rankready.runs.held import named, refused
 from rankready.runs.intent import remember
-from rankready.runs.journal import Journal
+from rankready.runs.journal import Journal, unfinished
 from rankready.runs.lock import held
-from rankready.runs.plan import draw, exit_of
-from rankready.runs.sets import commands, make_so
+from rankready.runs.observe import observe, questions
+from rankready.runs.plan import carried_facts, host_addresses
+from rankready.runs.stale import refuse_moved
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from rankready.kind.transport import Session
     from rankready.model.change import Change, Plan
     from rankready.model.cluster import Server
     from rankready.model.record import Record
+    from rankready.model.snapshot import Snapshot
     from rankready.runs.plan import Drawn
+    from rankready.runs.server_lock import Hold
     from rankready.runs.site import Site
 
 
@@ -37,121 +44,116 @@ class How:
     max_fail: float = 0.0
 
 
-Refusals = dict[str, tuple[str, ...]]  # server → what went wrong there, in words
-
-
 async def apply(site: Site, drawn: Drawn, how: How = How()) -> Record:
-    """Apply what was drawn; nothing is written when the plan has problems or a job holds a device."""
-    blocked = _held(drawn, how)
-    if how.dry_run or drawn.plan.problems or blocked or not drawn.plan.changes:
-        extra: dict[str, Any] = {"held": blocked, "dry_run": how.dry_run, "commands": _commands(drawn.plan)}
-        code = 1 if blocked else exit_of(drawn.plan)
-        return site.record("apply", code, plan=drawn.plan, extra=extra)
+    """Apply what was drawn; nothing is written when the plan has problems or a job holds a device.
+
+    Raises Locked, StalePlan (something moved since the plan was drawn), ConfigError (a forced name is no device),
+    and RankreadyError when the journal can't be written.
+    """
+    force = named(site.cluster, how.force)
+    blocked = refused(drawn.snapshot, (c.place for c in drawn.plan.changes), force)
+    if how.dry_run or drawn.plan.problems or blocked:
+        return result.unchanged(site, drawn, blocked, dry_run=how.dry_run)
+    if not drawn.plan.changes:
+        _finish(site, drawn)
+        return result.unchanged(site, drawn, blocked)
     with held(site.home, "apply"):
-        return await _apply(site, drawn, how)
+        hold = await server_lock.take(site, "apply", _touched(site, drawn))
+        try:
+            return await _apply(site, drawn, hold, replace(how, force=force))
+        finally:
+            await server_lock.leave(site, hold)
 
 
-async def _apply(site: Site, drawn: Drawn, how: How) -> Record:
-    by_server = grouped(drawn.plan.changes)
-    journal = Journal.begin(site.home, "apply")
-    refused: Refusals = {}
-    done: list[str] = []
+def _touched(site: Site, drawn: Drawn) -> list[Server]:
+    return [site.cluster.server(name) for name in grouped(drawn.plan.changes)]
+
+
+def _finish(site: Site, drawn: Drawn) -> None:
+    """All is as planned: an apply that was interrupted at its very end is a finished one."""
+    path = unfinished(site.home)
+    if path is None or drawn.plan.unread:
+        return
+    with held(site.home, "apply"):
+        journal = Journal(path)
+        remember(site.home, {place: item.interface for place, item in drawn.cluster.addressing.items()})
+        journal.write("end")
+        journal.close()
+
+
+async def _apply(site: Site, drawn: Drawn, hold: Hold, how: How) -> Record:
+    fresh = await _again(site, drawn, [site.cluster.server(name) for name in hold.servers])
+    drawn = replace(drawn, snapshot=fresh)
+    if blocked := refused(fresh, (c.place for c in drawn.plan.changes), how.force):
+        return result.unchanged(site, drawn, blocked)
+    progress = Progress(snapshot=fresh, lost=dict(hold.lost))
+    before = unfinished(site.home)
+    journal = Journal.again(before) if before else Journal.begin(site.home, "apply", drawn.cluster.addressing)
     try:
-        for wave in waves(tuple(by_server)):
-            site.say(
-                Text(
-                    en=f"setting {len(wave)} of {len(by_server)} servers: {wave[0]}…",
-                    zh=f"正在设置 {len(wave)}/{len(by_server)} 台服务器：{wave[0]}…",
-                )
-            )
-            refused |= await _wave(site, drawn, journal, {name: by_server[name] for name in wave})
-            done += wave
-            if len(refused) > how.max_fail * len(by_server):
-                break
-        after = await draw(site)
+        hosts = [a for own in host_addresses(drawn.cluster, fresh).values() for a in own]
+        job = Job(drawn=drawn, journal=journal, token=hold.token, taken=taken_addresses(drawn, hosts))
+        by_server = grouped([c for c in drawn.plan.changes if c.place.name in hold.servers])
+        await _walk(site, job, by_server, (how, progress))
+        after = replace(drawn, snapshot=progress.snapshot, plan=_left(drawn, progress.snapshot))
+        found = result.record(site, (drawn, after), progress, (journal.path, before is not None))
+        good = result.good_servers(drawn, after, found.extra["not_accepted"])
+        remember(site.home, {p: drawn.cluster.addressing[p].interface for s in good for p in s.device_places()})
+        if not found.extra["not_accepted"] and not after.plan.changes:
+            journal.write("end")
+        return found
     finally:
         journal.close()
-    return _result(site, (drawn, after), (refused, tuple(done), journal))
 
 
-def _result(site: Site, looks: tuple[Drawn, Drawn], made: tuple[Refusals, tuple[str, ...], Journal]) -> Record:
-    (drawn, after), (refused, done, journal) = looks, made
-    pending = {c.place.name for c in after.plan.changes}
-    good = [s for s in drawn.cluster.servers if s.name not in pending and s.name not in refused]
-    remember(site.home, {p: drawn.cluster.addressing[p].interface for s in good for p in s.device_places()})
-    code = 1 if refused or after.plan.changes else exit_of(after.plan)
-    extra = {
-        "journal": str(journal.path),
-        "applied": [name for name in done if name not in refused and name not in pending],
-        "not_accepted": {name: list(words) for name, words in refused.items()},
-        "not_reached_by_wave": [n for n in grouped(drawn.plan.changes) if n not in done],
-        "changed": len(drawn.plan.changes) - len(after.plan.changes),
-    }
-    return site.record("apply", code, plan=after.plan, extra=extra)
+def _left(drawn: Drawn, snapshot: Snapshot) -> Plan:
+    return replace(changes(drawn.cluster, Seen(snapshot)), problems=drawn.plan.problems)
 
 
-async def _wave(site: Site, drawn: Drawn, journal: Journal, wave: Mapping[str, Sequence[Change]]) -> Refusals:
-    seen = Seen(drawn.snapshot)
+async def _again(site: Site, drawn: Drawn, servers: Sequence[Server]) -> Snapshot:
+    """Look once more at what is about to change, now that nobody else may; raises StalePlan when it moved."""
+    facts = (*carried_facts(site.cluster), DeviceHeld, Chips)
+    fresh = drawn.snapshot.merged(await observe(site, questions(facts), servers))
+    names = {s.name for s in servers}
+    found = changes(drawn.cluster, Seen(fresh))
+    unread = {place for place, _ in found.unread}
 
-    async def one(server: Server, session: Session) -> tuple[str, ...]:
-        conf = seen.at(server.place, HccnConfText)
-        journal.write("conf", server=server.name, text=None if conf is None else conf.text)
-        journal.changes(server.name, wave[server.name])
-        refusals = await make_so(session, wave[server.name])
-        words = tuple(f"{change.place} {change.what}: {gap.reason}" for change, gap in refusals)
-        journal.write("done" if not words else "failed", server=server.name, words=list(words))
-        return words
+    def looked_at(change: Change) -> bool:
+        return change.place.name in names and not {change.place, change.place.owner} & unread
 
+    refuse_moved(
+        [c for c in drawn.plan.changes if looked_at(c)],
+        [c for c in found.changes if looked_at(c)],
+    )
+    return fresh
+
+
+async def _walk(site: Site, job: Job, by_server: Mapping[str, Sequence[Change]], allowed: tuple[How, Progress]) -> None:
+    """Wave after wave; each is read back before the next begins. Ends when too many servers failed."""
+    how, progress = allowed
+    most = how.max_fail * len(grouped(job.drawn.plan.changes))
+    for wave in waves(tuple(by_server)):
+        after = replace(job.drawn, plan=_left(job.drawn, progress.snapshot))
+        bad = set(result.failed(job.drawn, after, progress)) | {v.place.name for v in result.unwritten(after, progress)}
+        if len(bad) > most:
+            progress.stopped = True
+            return
+        more = "…" if len(wave) > 1 else ""
+        site.say(
+            Text(
+                en=f"setting {len(wave)} of {len(by_server)} servers: {wave[0]}{more}",
+                zh=f"正在设置 {len(wave)}/{len(by_server)} 台服务器：{wave[0]}{more}",
+            )
+        )
+        await _wave(site, job, {name: by_server[name] for name in wave}, progress)
+
+
+async def _wave(site: Site, job: Job, wave: Mapping[str, Sequence[Change]], progress: Progress) -> None:
     servers = [site.cluster.server(name) for name in wave]
-    answers = await site.fleet.each(one, servers)
-    failed: Refusals = {}
-    for name, answer in answers.items():
+    said = await site.fleet.each(lambda s, session: set_server(job, s, session, wave[s.name]), servers)
+    for name, answer in said.items():
         if isinstance(answer, Gap):
-            failed[name] = (answer.reason,)
-        elif answer:
-            failed[name] = answer
-    return failed
-
-
-def grouped(changes: Sequence[Change]) -> dict[str, tuple[Change, ...]]:
-    """Group changes by server, both in the order given."""
-    found: dict[str, list[Change]] = {}
-    for change in changes:
-        found.setdefault(change.place.name, []).append(change)
-    return {name: tuple(items) for name, items in found.items()}
-
-
-def _held(drawn: Drawn, how: How) -> list[str]:
-    """Devices that a job holds and that the plan would touch (facts/hccn 1, rule 7)."""
-    seen = Seen(drawn.snapshot)
-    touched = dict.fromkeys(c.place for c in drawn.plan.changes)
-    facts = ((place, seen.at(place, DeviceHeld)) for place in touched)
-    return [str(p) for p, fact in facts if fact is not None and fact.held and str(p) not in how.force]
-
-
-def _commands(plan: Plan) -> dict[str, list[str]]:
-    return {name: [str(c) for c in commands(items)] for name, items in grouped(plan.changes).items()}
-
-
-def against(drawn: Drawn, saved: Plan) -> Drawn:
-    """Return the saved plan to be applied exactly; raises StalePlan saying what moved since it was made."""
-    now = {(c.place, c.what): c for c in drawn.plan.changes}
-    moved = [
-        f"{c.place} {c.what}: was {c.before or 'unset'} when planned, is {_now(now.get((c.place, c.what)), c)} now"
-        for c in saved.changes
-        if (found := now.get((c.place, c.what))) is None or (found.before, found.after) != (c.before, c.after)
-    ]
-    extra = [
-        f"{c.place} {c.what}: not in the saved plan"
-        for key, c in now.items()
-        if key not in {(s.place, s.what) for s in saved.changes}
-    ]
-    if moved or extra:
-        raise StalePlan("the cluster moved since the plan was made:\n  " + "\n  ".join((moved + extra)[:20]))
-    return replace(drawn, plan=replace(saved, problems=drawn.plan.problems, unread=drawn.plan.unread))
-
-
-def _now(found: Change | None, saved: Change) -> str:
-    if found is None:
-        return f"{saved.after} already"
-    return f"{found.before or 'unset'} (planned {found.after})"
+            progress.lost[name] = answer
+        else:
+            progress.refusals |= answer
+    progress.done += wave
+    progress.snapshot = progress.snapshot.merged(await observe(site, questions(carried_facts(site.cluster)), servers))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rankready.kind.check import verdicts
-from rankready.model.finding import exit_code
 from rankready.model.observed.device import Neighbour
 from rankready.model.snapshot import Seen
 from rankready.runs.check import checks
@@ -26,8 +25,7 @@ async def cabling(site: Site, *, strict: bool = False) -> Record:
     snapshot = await observe(site, questions({need for c in chosen for need in c.needs}))
     cluster, seen = intended(site, snapshot), Seen(snapshot)
     judged = verdicts(chosen, cluster, seen)
-    code = exit_code(judged, strict=strict)
-    return site.record("cabling", code, verdicts=judged, extra={"neighbours": neighbours(cluster, seen)})
+    return site.judged("cabling", judged, strict=strict, extra={"neighbours": neighbours(cluster, seen)})
 
 
 def neighbours(cluster: Cluster, seen: Seen) -> list[dict[str, Any]]:

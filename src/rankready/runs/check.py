@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from rankready import catalog
 from rankready.kind.check import Check, verdicts
 from rankready.model.errors import PlanError
-from rankready.model.finding import exit_code
 from rankready.model.snapshot import Seen
 from rankready.model.text import Text
 from rankready.runs.intent import intended
@@ -48,4 +47,4 @@ async def check(
     snapshot = await observe(site, needed)
     cluster = intended(site, snapshot)
     judged = verdicts(chosen, cluster, Seen(snapshot))
-    return site.record(verb, exit_code(judged, strict=strict), verdicts=judged)
+    return site.judged(verb, judged, strict=strict)

@@ -62,14 +62,14 @@ def start_script(job: str, spec: Mapping[str, Any], nonce: str) -> bytes:
     The folder must not be there yet: a job is never started twice. Python is found as ``python3``.
     """
     folder, guard, text = folder_of(job), guard_file(), json.dumps(dict(spec)).encode() + b"\n"
+    env = f"env RANKREADY_GUARD={job} RANKREADY_JOB_FOLDER={folder}"
+    call = f"exec {env} python3 -I -S {folder}/guard.py start {nonce} {folder} {digest(guard)} {digest(text)}\n"
     body = b"".join(
         (
-            b"umask 077\n",
-            f"mkdir -p {JOBS} && mkdir {folder} || exit 17\n".encode(),
+            f"umask 077\nmkdir -p {JOBS} && mkdir {folder} || exit 17\n".encode(),
             _here(f"{folder}/guard.py", guard, nonce),
             _here(f"{folder}/spec.json", text, nonce),
-            f"RANKREADY_GUARD={job} exec python3 -I -S {folder}/guard.py start {nonce} {folder} "
-            f"{digest(guard)} {digest(text)}\n".encode(),
+            call.encode(),
         )
     )
     return b"{\n" + body + b"} </dev/null\n"

@@ -66,6 +66,7 @@ class GuardLink:
         self._beat_sent = self._answered = time.monotonic()
         self._left = 0
         self._lost = False
+        self._ready = asyncio.Event()
 
     async def start(self, spec: Mapping[str, Any]) -> bool:
         """Bring the guard there and start this server's processes; tells Ready or StartFailed."""
@@ -89,6 +90,7 @@ class GuardLink:
             with contextlib.suppress(Unreachable):
                 session = await self.fleet.session(self.server, again=self._lost)
                 self._nonce = f"rr{secrets.token_hex(8)}"
+                self._ready.clear()
                 self._channel = await session.open(watch_command(self.job, self._nonce, self.offsets))
                 self._answered = time.monotonic()
                 await self._watch(self._channel, times, beats=beats)
@@ -126,6 +128,9 @@ class GuardLink:
         """Beat every quarter of the lease; return when the guard's answers stay out for half of it."""
         every = min(times.lease_s / 4, 5.0) if times.lease_s else 5.0
         silence = max(times.lease_s / 2, 5.0) if times.lease_s else 30.0
+        # a beat sent before the watch runs would measure Python's start as distance between the clocks
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._ready.wait(), every)
         while beats:
             self._beat_sent = time.monotonic()
             try:
@@ -161,11 +166,12 @@ class GuardLink:
         match found["event"]:
             case "ready":
                 self._measure(float(found["clock"]), exact=False)
+                self._ready.set()
                 if self._lost:
                     self._lost = False
                     self.tell(Regained(server=self.name))
             case "beat":
-                self._measure(float(found["clock"]), exact=True)
+                self._measure(float(found["clock"]), exact=self._ready.is_set())
             case "output":
                 self._output(found)
             case "started":

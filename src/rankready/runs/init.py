@@ -13,8 +13,9 @@ from rankready.model.observed.device import DeviceAddress
 from rankready.model.observed.host import Chips, DeviceFiles, HostAddress, Reached
 from rankready.model.snapshot import Gap, Seen
 from rankready.model.text import Text
-from rankready.runs.init_file import Look, file_text
+from rankready.runs.init_file import file_text
 from rankready.runs.init_guess import generation_of
+from rankready.runs.init_look import Look
 from rankready.runs.observe import observe, questions
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ async def init(site: Site, path: Path, *, force: bool = False) -> Record:
         "failed": [{"server": str(look.server.login), "reason": look.reason} for look in looks if look.reason],
         "notes": _notes(path, found, generation),
     }
-    return site.record("init", 0 if complete else INCOMPLETE, extra=extra)
+    looked = replace(site, cluster=replace(site.cluster, servers=tuple(look.server for look in looks)))
+    return looked.record("init", 0 if complete else INCOMPLETE, extra=extra)
 
 
 def refuse_existing(path: Path, *, force: bool) -> None:

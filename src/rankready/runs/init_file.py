@@ -5,37 +5,21 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rankready.model.text import visible
 from rankready.runs.init_guess import seen_words, segments_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from rankready.model.addressing import Address, Interface
-    from rankready.model.cluster import Cluster, Generation, Login, Server
+    from rankready.model.addressing import Address
+    from rankready.model.cluster import Cluster, Generation, Login
+    from rankready.runs.init_look import Look
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,252}")
 _BARE = re.compile(r"[A-Za-z0-9./~_-]+")
 _POOL = "10.20.0.0/16"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
-    """What one server answered; ``reason`` says why it did not."""
-
-    server: Server
-    reason: str = ""
-    hostname: str = ""
-    os: str = ""
-    chips: tuple[str, ...] = ()
-    numbered: bool = False  # the chip table has physical ids
-    bus: tuple[str, ...] = ()
-    host_addresses: tuple[tuple[str, Address], ...] = ()
-    addresses: Mapping[int, Interface] = field(default_factory=dict)
-    gaps: tuple[str, ...] = ()
 
 
 def file_text(cluster: Cluster, looks: Sequence[Look], generation: Generation | None) -> str:
@@ -49,7 +33,7 @@ def file_text(cluster: Cluster, looks: Sequence[Look], generation: Generation | 
         "topology: switch   # or direct: devices cabled port to port · 直连时改为 direct",
         *_ssh_lines(cluster),
         "servers:",
-        *(line for name, look in zip(names(found), found, strict=True) for line in _server_lines(name, look)),
+        *_servers_lines(found),
         *(line for look in looks if look.reason for line in _missing_lines(look)),
         *_plane_lines(found),
     ]
@@ -85,9 +69,18 @@ def _ssh_lines(cluster: Cluster) -> list[str]:
     return ["ssh:", *(f"  {key}: {_text(value)}" for key, value in said.items() if value)] if any(said.values()) else []
 
 
-def _server_lines(name: str, look: Look) -> list[str]:
+def _servers_lines(looks: Sequence[Look]) -> list[str]:
+    carried = Counter(a for look in looks for a in {a for _, a in look.host_addresses})
+    shared = {a for a, count in carried.items() if count > 1}  # container bridges carry one address on every server
+    return [
+        line
+        for name, look in zip(names(looks), looks, strict=True)
+        for line in _server_lines(name, look, [a for a in _inside(look) if a not in shared])
+    ]
+
+
+def _server_lines(name: str, look: Look, inside: Sequence[Address]) -> list[str]:
     parts = [f"name: {_text(name)}", f"ssh: {json.dumps(_ssh(look.server.login))}"]
-    inside = _inside(look)
     if len(inside) == 1:
         parts.append(f"address: {json.dumps(str(inside[0]))}")
     if look.server.devices:

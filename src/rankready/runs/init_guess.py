@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rankready.model.addressing import Network
-    from rankready.runs.init_file import Look
+    from rankready.runs.init_look import Look
 
 _BUS = {"d801": Generation.A1, "d802": Generation.A2, "d803": Generation.A3}  # facts/hccn 5.1
 _NAMES = (

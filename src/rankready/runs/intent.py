@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from ipaddress import ip_interface
 from typing import TYPE_CHECKING
 
 from rankready.model.errors import ConfigError, Mistake, PlanError
-from rankready.model.observed.device import DeviceAddress
+from rankready.model.observed.device import DeviceAddress, DeviceAddressV6
 from rankready.model.observed.host import HostAddress
 from rankready.model.place import parse_place
 from rankready.model.snapshot import Seen
@@ -17,6 +18,7 @@ from rankready.plan.intent import planned
 from rankready.runs.observe import product
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from rankready.model.addressing import Address, Interface
@@ -26,15 +28,39 @@ if TYPE_CHECKING:
     from rankready.runs.site import Site
 
 
-def intended(site: Site, snapshot: Snapshot) -> Cluster:
-    """Return the cluster with its addressing; raises PlanError where the rules can't be met."""
-    live = {place: fact.interface for place, fact in Seen(snapshot).each(DeviceAddress)}
+def intended(site: Site, snapshot: Snapshot, meant: Mapping[Place, Interface] | None = None) -> Cluster:
+    """Return the cluster with its addressing; raises PlanError where the rules can't be met.
+
+    ``meant``: what an unfinished apply was to set; it goes before what was last applied and what stands there now.
+    """
+    seen = Seen(snapshot)
+    live: dict[Place, Interface] = {place: fact.interface for place, fact in seen.each(_address_fact(site.cluster))}
     rules = product(site.cluster)
     if wrong := conflicts(site.cluster, rules, {}):
         raise PlanError(
             "\n".join(f"{p.rule}: {', '.join(str(x) for x in p.places)}: {p.message}\n{p.zh}" for p in wrong)
         )
-    return planned(site.cluster, rules, applied=last_applied(site.home), live=live, avoid=_taken(site, snapshot))
+    applied = {**last_applied(site.home), **(meant or {})}
+    return _settable(planned(site.cluster, rules, applied=applied, live=live, avoid=_taken(site, snapshot)))
+
+
+def ipv6(cluster: Cluster) -> bool:
+    """Tell whether the plan is of IPv6; families are never mixed (facts/hccn 7.4)."""
+    plane = cluster.parameter_plane
+    written = (*((plane.pool,) if plane.pool else ()), *(s.network for s in plane.segments), *plane.addresses.values())
+    return any(item.version == 6 for item in written)  # noqa: PLR2004  (the family)
+
+
+def _address_fact(cluster: Cluster) -> type[DeviceAddress | DeviceAddressV6]:
+    return DeviceAddressV6 if ipv6(cluster) else DeviceAddress
+
+
+def _settable(cluster: Cluster) -> Cluster:
+    """Leave out IPv6 netdetect targets: no command of the tool is known that sets one (facts/hccn 3.1)."""
+    if not ipv6(cluster):
+        return cluster
+    bare = {place: replace(item, netdetect=None) for place, item in cluster.addressing.items()}
+    return replace(cluster, addressing=bare)
 
 
 def _taken(site: Site, snapshot: Snapshot) -> set[Address]:

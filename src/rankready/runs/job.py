@@ -31,7 +31,7 @@ from rankready.runs.guard_link import Ears, GuardLink, clock
 from rankready.runs.job_folder import JobFolder, job_json
 from rankready.runs.job_output import Lines, harmless
 from rankready.runs.site import now_utc
-from rankready.supervise.first import first_of
+from rankready.supervise.first import first_of, only_waited
 from rankready.supervise.job import accounts, begin, exit_code, step
 
 if TYPE_CHECKING:
@@ -65,9 +65,10 @@ def new_job_id() -> str:
 async def run(site: Site, spec: LaunchSpec, launcher: Launcher, options: RunOptions) -> Record:
     """Start the job everywhere, and unless ``detach`` stay until it is over.
 
-    ``extra``: job, cause, ranks (rank, server, local_rank, exit, signal, started, ended), first_failure (the same, with
-    its log's last lines) or null, left (server → processes that would not end). Exit 0 done, 1 failed, 3 not known
-    (a server was lost), 130 interrupted.
+    ``extra``: job, cause, ranks (rank, server, local_rank, exit, signal, started, ended), first_failure (the same,
+    with its log's last lines, and whether they only speak of a rank that it waited for) or null, left (server →
+    processes that would not end), lost (servers whose connection did not come back). Exit 0 done, 1 failed, 3 not
+    known (a server was lost), 130 interrupted.
     """
     started, since = now_utc(), time.monotonic()
     shares = {n.server: launcher.commands(spec, n) for n in spec.nodes}
@@ -259,11 +260,16 @@ class Controller:
             "phase": state.phase.value,
             "cause": state.cause.value if state.cause else None,
             "ranks": [_shown(self._named(end)) for end in accounts(state)],
-            "first_failure": None if first is None else {**_shown(self._named(first)), "tail": self._tail(first)},
+            "first_failure": None if first is None else self._first(first),
             "left": {s: n for s, n in state.left.items() if n},
+            "lost": [s for s in state.expected if s in state.lost or (s in state.gone and s not in self.reasons)],
             "not_started": self.reasons,
             "folder": str(self.folder.path),
         }
+
+    def _first(self, end: RankEnd) -> dict[str, Any]:
+        tail = self._tail(end)
+        return {**_shown(self._named(end)), "tail": tail, "only_waited": end.signal is None and only_waited(tail)}
 
     def _named(self, end: RankEnd) -> RankEnd:
         commands = {c.local_rank: c for c in self.shares[end.server]}

@@ -18,7 +18,7 @@ from rankready.mesh.localise import localise
 from rankready.mesh.probe import ProbeResult
 from rankready.mesh.schedule import schedule
 from rankready.mesh.verdict import mesh_verdicts
-from rankready.model.finding import Outcome, exit_code
+from rankready.model.finding import Outcome
 from rankready.model.observed.device import DeviceAddress, Link, LinkState
 from rankready.model.snapshot import Gap, GapKind, Seen
 from rankready.model.text import Text
@@ -26,8 +26,7 @@ from rankready.runs.check import checks
 from rankready.runs.intent import intended
 from rankready.runs.observe import observe, product, questions
 from rankready.runs.script import ask
-from rankready.tools._hccn_ping import read_ping
-from rankready.tools.hccn_tool import ping
+from rankready.tools.hccn_tool import ping, read_ping
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -48,7 +47,7 @@ PING_LIMIT_S = 30  # the tool has no time limit of its own (facts/hccn 2.3)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How much to prove. ``mode`` None: a directed proof up to 32 servers, sparse beyond. ``max_time_s`` 0: no limit."""
+    """How much to prove. ``mode`` None: directed up to 32 servers, sparse beyond. ``max_time_s`` 0: no limit."""
 
     mode: Mode | None = None
     sparse_k: int = 8
@@ -82,7 +81,7 @@ async def mesh(site: Site, limits: Limits = Limits()) -> Record:
         "coverage": {**asdict(coverage(plan, results, faulty)), "seconds": seconds, "mode": plan.mode.value},
         "suspects": [_suspect(s) for s in suspects],
     }
-    return site.record("mesh", exit_code(judged, strict=limits.strict), verdicts=judged, extra=extra)
+    return site.judged("mesh", judged, strict=limits.strict, extra=extra)
 
 
 def _suspect(suspect: Suspect) -> dict[str, Any]:

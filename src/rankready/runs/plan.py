@@ -2,57 +2,81 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from rankready.model.change import Plan
-from rankready.model.observed.device import DeviceAddress, DeviceGateway, DeviceHeld, NetDetect
-from rankready.model.observed.host import HccnConf, HccnConfText, HostAddress
+from rankready.model.observed.device import (
+    DeviceAddress,
+    DeviceAddressV6,
+    DeviceGateway,
+    DeviceGatewayV6,
+    DeviceHeld,
+    NetDetect,
+)
+from rankready.model.observed.host import Chips, HccnConf, HccnConfText, HostAddress
 from rankready.model.snapshot import Seen
 from rankready.model.text import Text
 from rankready.plan.changes import changes
 from rankready.plan.conflicts import conflicts
-from rankready.runs.intent import intended
+from rankready.runs.answering import Asked, who_answers
+from rankready.runs.intent import intended, ipv6
 from rankready.runs.observe import observe, product, questions
 
 if TYPE_CHECKING:
-    from rankready.model.addressing import Address
+    from collections.abc import Mapping
+
+    from rankready.model.addressing import Address, Interface
     from rankready.model.change import Problem
     from rankready.model.cluster import Cluster
+    from rankready.model.place import Place
     from rankready.model.record import Record
     from rankready.model.snapshot import Snapshot
     from rankready.runs.site import Site
 
-NEEDED = (DeviceAddress, DeviceGateway, NetDetect, HccnConf, HccnConfText, HostAddress, DeviceHeld)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawn:
-    """A plan with what it was made from."""
+    """A plan with what it was made from; ``asked``: how many of its new addresses were asked for on the network."""
 
     cluster: Cluster
     snapshot: Snapshot
     plan: Plan
+    asked: Asked = field(default_factory=Asked)
 
 
-async def draw(site: Site) -> Drawn:
-    """Observe every device and compute the plan; raises PlanError where the rules can't be met."""
+def carried_facts(cluster: Cluster) -> tuple[type, ...]:
+    """Return the kinds of facts that a plan compares and an apply reads back, by the family of the plan."""
+    own = (DeviceAddressV6, DeviceGatewayV6) if ipv6(cluster) else (DeviceAddress, DeviceGateway)
+    return (*own, NetDetect, HccnConf, HccnConfText)
+
+
+async def draw(site: Site, meant: Mapping[Place, Interface] | None = None) -> Drawn:
+    """Observe every device and compute the plan; raises PlanError where the rules can't be met.
+
+    ``meant``: what an unfinished apply was to set, kept before everything else that the user did not write.
+    """
     site.say(Text(en="reading every device", zh="正在读取所有设备"))
-    snapshot = await observe(site, questions(NEEDED))
     rules = product(site.cluster)
-    if wrong := conflicts(site.cluster, rules, {}):  # what the user wrote is judged before anything is computed
+    if wrong := conflicts(site.cluster, rules, {}):  # what the user wrote is judged before anybody is asked
+        snapshot = await observe(site, questions(carried_facts(site.cluster)))
         return Drawn(cluster=site.cluster, snapshot=snapshot, plan=Plan(problems=wrong))
-    cluster = intended(site, snapshot)
+    needed = (DeviceAddress, *carried_facts(site.cluster), HostAddress, DeviceHeld, Chips)
+    snapshot = await observe(site, questions(needed))
+    cluster = intended(site, snapshot, meant)
     found = changes(cluster, Seen(snapshot))
-    problems = conflicts(cluster, rules, cluster.addressing, hosts=_host_addresses(cluster, snapshot))
-    return Drawn(cluster=cluster, snapshot=snapshot, plan=_with(found, problems))
+    asked = await who_answers(site, cluster, snapshot, found)
+    hosts = host_addresses(cluster, snapshot)
+    problems = conflicts(cluster, rules, cluster.addressing, hosts=hosts, answering=asked.answering)
+    return Drawn(cluster=cluster, snapshot=snapshot, plan=_with(found, problems), asked=asked)
 
 
 def _with(plan: Plan, problems: tuple[Problem, ...]) -> Plan:
     return replace(plan, problems=(*plan.problems, *problems))
 
 
-def _host_addresses(cluster: Cluster, snapshot: Snapshot) -> dict[str, tuple[Address, ...]]:
+def host_addresses(cluster: Cluster, snapshot: Snapshot) -> dict[str, tuple[Address, ...]]:
+    """Return the servers' own addresses: those on their interfaces now, and the one in cluster.yaml."""
     seen = Seen(snapshot)
     found: dict[str, tuple[Address, ...]] = {}
     for server in cluster.servers:
@@ -71,4 +95,4 @@ def exit_of(plan: Plan) -> int:
 
 def record_of(site: Site, drawn: Drawn) -> Record:
     """Make the record of a look that changes nothing."""
-    return site.record("plan", exit_of(drawn.plan), plan=drawn.plan)
+    return site.record("plan", exit_of(drawn.plan), plan=drawn.plan, extra={"asked": drawn.asked.told()})

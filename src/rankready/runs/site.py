@@ -7,13 +7,15 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from rankready.model.finding import exit_code
 from rankready.model.record import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from rankready.model.cluster import Cluster
+    from rankready.model.finding import Verdict
     from rankready.model.text import Text
     from rankready.runs.fleet import Fleet
 
@@ -47,6 +49,16 @@ class Site:
             devices=sum(len(s.devices) for s in self.cluster.servers),
             **parts,
         )
+
+    def judged(
+        self, verb: str, verdicts: tuple[Verdict, ...], *, strict: bool = False, extra: Mapping[str, Any] | None = None
+    ) -> Record:
+        """Make the record of a look: the exit code leaves out what the inventory waives, the record shows all."""
+        today = dt.datetime.now(tz=dt.UTC).date()
+        waived = [v for v in verdicts if any(w.covers(v.code, v.place, today) for w in self.cluster.waivers)]
+        code = exit_code(tuple(v for v in verdicts if v not in waived), strict=strict)
+        parts = {**(extra or {}), **({"waived": [f"{v.code} {v.place}" for v in waived]} if waived else {})}
+        return self.record(verb, code, verdicts=verdicts, extra=parts)
 
     def fresh(self) -> Site:
         """Return the same surroundings with the clock started anew, for the next step."""

@@ -2,152 +2,181 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from rankready.model.change import What
 from rankready.model.errors import ConfigError, Mistake
-from rankready.model.observed.device import DeviceAddress, DeviceGateway, NetDetect
-from rankready.model.observed.host import HccnConfText
-from rankready.model.snapshot import Gap, GapKind, Seen
+from rankready.model.observed.device import DeviceHeld
+from rankready.model.observed.host import Chips, HccnConfText
+from rankready.model.snapshot import Gap, Seen
 from rankready.model.text import Text
-from rankready.runs.intent import forget
-from rankready.runs.journal import Journal, changed, entries, latest
+from rankready.runs import server_lock
+from rankready.runs.held import named, refused
+from rankready.runs.intent import forget, ipv6
+from rankready.runs.journal import Journal, entries, latest
 from rankready.runs.lock import held
-from rankready.runs.observe import observe, questions
+from rankready.runs.observe import observe, product, questions
+from rankready.runs.plan import carried_facts
 from rankready.runs.script import ask
-from rankready.runs.sets import make_so
-from rankready.tools.hccn_conf import write_conf
-from rankready.tools.hccn_tool import impossible
+from rankready.runs.server_lock import fenced, fenced_off
+from rankready.runs.sets import commands, make_so
+from rankready.runs.site import now_utc
+from rankready.runs.undo_plan import before_of, left, taken, told, way_back
+from rankready.tools.hccn_conf import restored, write_conf, written
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from rankready.kind.transport import Session
     from rankready.model.change import Change
     from rankready.model.cluster import Server
-    from rankready.model.place import Place
     from rankready.model.record import Record
+    from rankready.model.snapshot import Snapshot
+    from rankready.runs.server_lock import Hold
     from rankready.runs.site import Site
+    from rankready.runs.undo_plan import Before
 
-ORDER = tuple(What)
+_LOST = "not reached"
 
 
-def journal_of(home: Path, named: Path | None) -> Path:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """What is to be put back, and the steps to it, by server."""
+
+    path: Path
+    before: Mapping[str, Before]
+    steps: Mapping[str, tuple[Change, ...]] = field(default_factory=dict)
+
+
+def journal_of(home: Path, asked: Path | None) -> Path:
     """Return the journal to undo: the named one, or the last apply's; raises ConfigError where there is none."""
-    path = named or latest(home, "apply")
+    path = asked or latest(home, "apply")
     if path is None or not path.is_file():
-        seen = str(named) if named else f"no journal in {home / 'journal'}"
+        seen = str(asked) if asked else f"no journal in {home / 'journal'}"
         expected = "a journal that apply wrote"
         raise ConfigError((Mistake(file=str(path or home), line=None, path="journal", seen=seen, expected=expected),))
     return path
 
 
-def restoring(changes: tuple[Change, ...]) -> tuple[Change, ...]:
-    """Return what sets a server's devices back: each value's earliest ``before``, device by device, address first."""
-    first: dict[tuple[Place, What], Change] = {}
-    for change in changes:
-        first.setdefault((change.place, change.what), change)
-    back = [replace(c, before=c.after, after=c.before or "", reason="undo") for c in first.values()]
-    places = list(dict.fromkeys(c.place for c in back))
-    return tuple(sorted(back, key=lambda c: (places.index(c.place), ORDER.index(c.what))))
+async def undo(site: Site, path: Path, *, dry_run: bool = False, force: frozenset[str] = frozenset()) -> Record:
+    """Restore every server that the journal names; says what could not be put back.
 
-
-async def undo(site: Site, path: Path, *, dry_run: bool = False) -> Record:
-    """Restore every server that the journal names; says what could not be put back."""
-    found = entries(path)
-    by_server = {name: restoring(items) for name, items in changed(found).items()}
-    confs: dict[str, str] = {}
-    for entry in found:
-        if entry["kind"] == "conf" and entry["text"] is not None:
-            confs.setdefault(entry["server"], entry["text"])
-    extra: dict[str, Any] = {"journal": str(path), "dry_run": dry_run}
-    code = 0
+    Raises Locked; ConfigError for a journal of other servers, or a forced name that is no device.
+    """
+    way = Way(path=path, before=before_of(entries(path), site.cluster, six=ipv6(site.cluster)))
+    forced = named(site.cluster, force)
+    servers = [site.cluster.server(name) for name in way.before]
     if dry_run:
-        extra["would_restore"] = {
-            name: [f"{c.place} {c.what} {c.after or 'unset'}" for c in items] for name, items in by_server.items()
-        }
-        code = 1 if by_server else 0
-    else:
-        with held(site.home, "undo"):
-            results = await _restore(site, by_server, confs)
-        code = 0 if not any(results.values()) else (3 if all(_only_lost(w) for w in results.values() if w) else 1)
-        extra["restored"] = [name for name, words in results.items() if not words]
-        extra["not_restored"] = {name: list(words) for name, words in results.items() if words}
-    return site.record("undo", code, extra=extra)
+        found = _found(site, way, await _look(site, servers))
+        lines = {name: [str(c) for c in commands(steps)] for name, steps in found.steps.items()}
+        extra = {"journal": str(path), "dry_run": True, "commands": lines}
+        return site.record("undo", 1 if any(lines.values()) else 0, extra=extra)
+    with held(site.home, "undo"):
+        hold = await server_lock.take(site, "undo", servers)
+        try:
+            return await _undo(site, way, hold, forced)
+        finally:
+            await server_lock.leave(site, hold)
 
 
-LOST = "not reached: "
+async def _undo(site: Site, way: Way, hold: Hold, force: frozenset[str]) -> Record:
+    servers = [site.cluster.server(name) for name in hold.servers]
+    snapshot = await _look(site, servers)
+    way = _found(site, way, snapshot)
+    touched = [change.place for steps in way.steps.values() for change in steps]
+    if blocked := refused(snapshot, touched, force):
+        return site.record("undo", 1, extra={"journal": str(way.path), "held": blocked})
+    site.say(Text(en=f"putting {len(servers)} servers back", zh=f"正在恢复 {len(servers)} 台服务器"))
+    said = await _restore(site, way, hold)
+    look = await _look(site, servers)
+    found = _judged(way, look)
+    lost = {name: f"{_LOST}: {gap.reason}" for name, gap in hold.lost.items()}
+    for name, answer in said.items():
+        if isinstance(answer, Gap):
+            lost[name] = f"{_LOST}: {answer.reason}"
+        elif answer:
+            found[name] = (*found.get(name, ()), answer)
+    if not lost and not any(said.values()) and _only_stuck(way, look):
+        _mark_undone(way.path)
+    return _record(site, way, found, lost)
 
 
-def _only_lost(words: tuple[str, ...]) -> bool:
-    return all(w.startswith(LOST) for w in words)
+def _only_stuck(way: Way, snapshot: Snapshot) -> bool:
+    seen = Seen(snapshot)
+    return all(item.stuck for before in way.before.values() for item in left(before, seen))
 
 
-async def _restore(
-    site: Site, by_server: Mapping[str, tuple[Change, ...]], confs: Mapping[str, str]
-) -> dict[str, tuple[str, ...]]:
+def _mark_undone(path: Path) -> None:
+    """Nothing is left that `apply --continue` could go on with."""
+    journal = Journal(path)
+    journal.write("undone", at=now_utc())
+    journal.close()
+
+
+async def _look(site: Site, servers: Sequence[Server]) -> Snapshot:
+    """See how the devices stand now, and who holds them."""
+    return await observe(site, questions((*carried_facts(site.cluster), DeviceHeld, Chips)), servers)
+
+
+def _found(site: Site, way: Way, snapshot: Snapshot) -> Way:
+    seen = Seen(snapshot)
+    used = taken(entries(way.path), way.before, seen)
+    closed = product(site.cluster).reserved
+    return replace(way, steps={name: way_back(old, seen, used, closed) for name, old in way.before.items()})
+
+
+async def _restore(site: Site, way: Way, hold: Hold) -> dict[str, str | Gap]:
+    """Set every server back; returns why a file could not be written, or an empty text."""
     journal = Journal.begin(site.home, "undo")
 
-    async def one(server: Server, session: Session) -> None:
-        back = [c for c in by_server[server.name] if impossible(c) is None]
-        journal.changes(server.name, back)
-        await make_so(session, back)  # what was refused shows in the read-back
-        if server.name in confs:
-            await ask(session, [write_conf(confs[server.name])])
-        journal.write("done", server=server.name)
+    async def one(server: Server, session: Session) -> str:
+        steps = way.steps[server.name]
+        journal.changes(server.name, steps)
+        await make_so(session, steps, hold.token)  # what was refused shows in the read-back
+        why = await _restore_conf(session, server, way.before[server.name], hold.token)
+        journal.write("done", server=server.name, words=[why] if why else [])
+        return why
 
-    servers = [site.cluster.server(name) for name in by_server]
-    site.say(Text(en=f"putting {len(servers)} servers back", zh=f"正在恢复 {len(servers)} 台服务器"))
-    answers = await site.fleet.each(one, servers)
-    snapshot = await observe(site, questions((DeviceAddress, DeviceGateway, NetDetect, HccnConfText)), servers)
-    journal.close()
-    forget(site.home)
+    try:
+        return await site.fleet.each(one, [site.cluster.server(name) for name in hold.servers])
+    finally:
+        journal.close()
+
+
+async def _restore_conf(session: Session, server: Server, before: Before, token: str) -> str:
+    """Put the file back, bit for bit where nobody else changed it meanwhile; returns why not, or an empty text."""
+    if before.conf is None:
+        return ""
+    (question,) = questions((HccnConfText,))
+    (reply,) = await ask(session, [question.ask(server, server.place)])
+    now = question.read(reply, server.place)
+    if not isinstance(now, HccnConfText):
+        return f"its configuration file: {now.reason if isinstance(now, Gap) else now}"
+    text = restored(now.text, before.conf, frozenset(place.device for place in before.devices))
+    if text == now.text:
+        return ""
+    command = write_conf(text)
+    (reply,) = await ask(session, [fenced(command, token)])
+    gap = fenced_off(reply) or written(replace(reply, command=command))
+    return "" if gap is None else gap.reason
+
+
+def _judged(way: Way, snapshot: Snapshot) -> dict[str, tuple[str, ...]]:
     seen = Seen(snapshot)
-    results: dict[str, tuple[str, ...]] = {}
-    for name, answer in answers.items():
-        lost = (f"{LOST}{answer.reason}",) if isinstance(answer, Gap) else ()
-        results[name] = lost or _differences(seen, site.cluster.server(name), by_server[name], confs.get(name))
-    return results
+    found = {name: told(left(before, seen)) for name, before in way.before.items()}
+    return {name: words for name, words in found.items() if words}
 
 
-def _differences(seen: Seen, server: Server, back: tuple[Change, ...], conf: str | None) -> tuple[str, ...]:
-    words: list[str] = []
-    for change in back:
-        now = _value(seen, change)
-        if now is None:
-            words.append(f"{change.place} {change.what}: could not be read back")
-        elif now != change.after:
-            words.append(_still(change, now))
-    text = seen.at(server.place, HccnConfText)
-    if conf is not None and (text is None or text.text != conf):
-        words.append(f"{server.name}: its configuration file is not as before")
-    return tuple(words)
-
-
-def _still(change: Change, now: str) -> str:
-    """No tool call takes an address away (facts/hccn 3.1): the file is back, the device follows at its next reset."""
-    if change.after:
-        return f"{change.place} {change.what}: is {now}, before the apply {change.after}"
-    return f"{change.place} {change.what}: still {now} until the device's next reset; nothing stood there before"
-
-
-def _value(seen: Seen, change: Change) -> str | None:
-    match change.what:
-        case What.ADDRESS:
-            address = seen.at(change.place, DeviceAddress)
-            found = None if address is None else str(address.interface)
-            kind: type = DeviceAddress
-        case What.GATEWAY:
-            gateway = seen.at(change.place, DeviceGateway)
-            found = None if gateway is None else str(gateway.address)
-            kind = DeviceGateway
-        case What.NETDETECT:
-            target = seen.at(change.place, NetDetect)
-            found = None if target is None else str(target.target)
-            kind = NetDetect
-    if found is None:
-        gap = seen.gap(change.place, kind)
-        return "" if gap is not None and gap.kind is GapKind.UNSET else None
-    return found
+def _record(site: Site, way: Way, wrong: dict[str, tuple[str, ...]], lost: dict[str, str]) -> Record:
+    wrong = {name: words for name, words in wrong.items() if name not in lost}
+    not_restored: dict[str, Any] = {name: [why] for name, why in lost.items()}
+    not_restored |= {name: list(words) for name, words in wrong.items()}
+    code = 1 if wrong else (3 if lost else 0)
+    extra = {
+        "journal": str(way.path),
+        "restored": [name for name in way.before if name not in not_restored],
+        "not_restored": not_restored,
+    }
+    forget(site.home)
+    return site.record("undo", code, extra=extra)

@@ -19,7 +19,7 @@ from rankready.runs.job_logs import logs
 from rankready.runs.launch import launch
 from rankready.runs.mesh import mesh
 from rankready.runs.plan import draw, record_of
-from rankready.runs.vet import vet
+from rankready.runs.vet import vet_script
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -171,7 +171,7 @@ async def _cabling(site: Site, _: Wanted) -> Record:
 
 
 async def _vet(site: Site, wanted: Wanted) -> Record:
-    return vet(site, wanted.script)
+    return vet_script(wanted.script, cluster=site.cluster.name)
 
 
 async def _run(site: Site, wanted: Wanted) -> Record:

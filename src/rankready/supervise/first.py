@@ -43,6 +43,12 @@ def first_of(failures: Sequence[RankEnd], tails: Mapping[tuple[str, int], Sequen
     return min(together, key=lambda end: (_rank(end, tails.get((end.server, end.local_rank), ())), _time(end)))
 
 
+def only_waited(tail: Sequence[str]) -> bool:
+    """Tell whether a rank's last words speak of another one that it waited for, or lost."""
+    last = " ".join(tail[-LAST_LINES:]).lower()
+    return any(words in last for words in WAITED)
+
+
 def _time(end: RankEnd) -> float:
     return float("inf") if end.ended is None else end.ended
 
@@ -50,5 +56,4 @@ def _time(end: RankEnd) -> float:
 def _rank(end: RankEnd, tail: Sequence[str]) -> int:
     if end.signal is not None:
         return 0
-    last = " ".join(tail[-LAST_LINES:]).lower()
-    return 2 if any(words in last for words in WAITED) else 1
+    return 2 if only_waited(tail) else 1

@@ -116,6 +116,8 @@ def _standing(state: JobState) -> tuple[str, ...]:
 
 
 def _ready(state: JobState, server: str) -> Step:
+    if server in state.over | state.gone:
+        return state, ()
     after = replace(state, ready=state.ready | {server})
     if after.phase is Phase.STOPPING:  # the job was given up while this server started
         return after, (Stop(server=server, grace_s=FAIL_GRACE_S),)
@@ -126,12 +128,20 @@ def _ready(state: JobState, server: str) -> Step:
 
 def _exited(state: JobState, end: RankEnd, now: float) -> Step:
     ends = {**state.ends, (end.server, end.local_rank): end}
-    own = end.failed and end.server not in state.stopping and end not in state.failures
-    failures = (*state.failures, end) if own else state.failures
-    after = replace(state, ends=ends, first_failure=_first(state, end), failures=failures)
-    if not own:
+    after = replace(state, ends=ends, first_failure=_first(state, end))
+    if not _own(state, end):
         return after, ()
-    return _stop_all(after, Cause.RANK_FAILED, now, FAIL_GRACE_S)
+    failures = state.failures if end in state.failures else (*state.failures, end)
+    return _stop_all(replace(after, failures=failures), Cause.RANK_FAILED, now, FAIL_GRACE_S)
+
+
+def _own(state: JobState, end: RankEnd) -> bool:
+    """Tell whether no guard's stop can have killed a rank; after a person's stop, nor the loss of a stopped peer."""
+    if not end.failed or end.server in state.stopping:
+        return False
+    if state.stopped_at is None or state.cause is Cause.RANK_FAILED:
+        return True
+    return end.ended is not None and end.ended < state.stopped_at
 
 
 def _first(state: JobState, end: RankEnd) -> RankEnd | None:
@@ -153,12 +163,25 @@ def _first(state: JobState, end: RankEnd) -> RankEnd | None:
 def _stopping(state: JobState, event: Stopping, now: float) -> Step:
     after = replace(state, stopping=state.stopping | {event.server})
     if after.phase is Phase.STOPPING:
-        return after, ()
+        return _stopped_before(after, event), ()
     cause = Cause.STOPPED if event.why in _BY_ORDER else Cause.SERVER_LOST
     if event.why == "rank_failed":
         cause = Cause.RANK_FAILED
     stopped, actions = _stop_all(after, cause, now, state.grace_s if cause is Cause.STOPPED else FAIL_GRACE_S)
     return replace(stopped, stopped_at=min(event.at, now)), actions
+
+
+def _stopped_before(state: JobState, event: Stopping) -> JobState:
+    """Take back a blame: who failed only after somebody else had stopped a server had lost a peer there.
+
+    Our own order can't look like that: it was sent after the failure was heard, and carried out after that.
+    """
+    if state.cause is not Cause.RANK_FAILED or event.why not in _BY_ORDER:
+        return state
+    before = tuple(end for end in state.failures if end.ended is not None and end.ended <= event.at)
+    if before:
+        return state
+    return replace(state, cause=Cause.STOPPED, failures=(), first_failure=None, stopped_at=event.at)
 
 
 def _stop_all(state: JobState, cause: Cause, now: float, grace_s: float) -> Step:

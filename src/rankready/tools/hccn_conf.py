@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from rankready.model.place import Place
 
 FILE = "/etc/hccn.conf"
-ADDRESS_KEYS = ("address", "netmask", "gateway", "netdetect")
+ADDRESS_KEYS = (
+    *("address", "netmask", "gateway", "netdetect"),
+    *("IPv6address", "IPv6netmask", "IPv6gateway", "IPv6netdetect"),
+)
 """The keys that our settings write."""
 
 _WRITE_S = 30.0

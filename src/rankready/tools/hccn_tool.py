@@ -19,7 +19,9 @@ from rankready.model.errors import PlanError
 from rankready.model.observed.device import (
     Counters,
     DeviceAddress,
+    DeviceAddressV6,
     DeviceGateway,
+    DeviceGatewayV6,
     DeviceHeld,
     Link,
     LinkHistory,
@@ -116,6 +118,8 @@ def _device(fact: type, read: Callable[[Reply], object], *words: str) -> Questio
 QUESTIONS: tuple[Question[object], ...] = (
     _device(DeviceAddress, read_ip, "-ip", "-g"),
     _device(DeviceGateway, read_gateway, "-gateway", "-g"),
+    _device(DeviceAddressV6, read_ip6, "-ip", "-inet6", "-g"),
+    _device(DeviceGatewayV6, read_gateway6, "-gateway", "-inet6", "-g"),
     _device(NetDetect, read_netdetect, "-netdetect", "-g"),
     _device(NetHealth, read_health, "-net_health", "-g"),
     _device(Link, read_link, "-link", "-g"),

@@ -41,6 +41,7 @@ from rankready.runs.data.kin import (
     process_table,
     read,
     send,
+    tags_of,
     write,
 )
 
@@ -77,20 +78,31 @@ def stop(folder: Path, grace_s: float) -> Fields:
 
 
 def sweep(job: str, folder: Path) -> Fields:
-    """Kill guard and guardian, then everything that carries the job's tag or stands in its registry."""
+    """Kill guard and guardian, then everything that carries the job's tags or stands in its registry."""
     me = {os.getpid(), os.getppid()}
-    tag = f"RANKREADY_GUARD={job}".encode()
-    guards = {p: t.start for p, t in process_table().items() if p not in me and t.state not in "ZX" and carries(p, tag)}
+    state = read(folder / "state") if read(folder / "state").get("boot_id") == boot_id() else {}
+    guards = guards_of(job, folder, state, me)
     send(guards, signal.SIGSTOP)
-    state = read(folder / "state")
-    registry = {int(p): s for p, s in state.get("registry", {}).items()} if state.get("boot_id") == boot_id() else {}
+    registry = {int(p): s for p, s in state.get("registry", {}).items()}
+    registry.update({r["pid"]: r["start"] for r in state.get("ranks", [])})
+    tags = tags_of("RANKREADY_JOB", job, folder) if folder.is_dir() else frozenset((f"RANKREADY_JOB={job}".encode(),))
     found: Pids = {}
-    for pid in guards:
-        found.update(members(job, pid, registry, me | set(guards)))
-    found.update(members(job, 0, registry, me | set(guards)))
+    for root in (0, *guards):
+        found.update(members(tags, root, registry, me | set(guards)))
     send(guards, signal.SIGKILL)
-    left = end_all(lambda: members(job, 0, {**registry, **found}, me), 0.0, lambda: False)
+    left = end_all(lambda: members(tags, 0, {**registry, **found}, me), 0.0, lambda: False)
     return {"event": "swept", "job": job, "found": len(found) + len(guards), "left": left}
+
+
+def guards_of(job: str, folder: Path, state: Fields, spare: set[int]) -> Pids:
+    """Find guard and guardian: as the state file names them, and by their own tags."""
+    tags = (
+        tags_of("RANKREADY_GUARD", job, folder) if folder.is_dir() else frozenset((f"RANKREADY_GUARD={job}".encode(),))
+    )
+    table = process_table()
+    found = {p: t.start for p, t in table.items() if p not in spare and t.state not in "ZX" and carries(p, tags)}
+    found.update({who[0]: who[1] for who in (state.get("guard"), state.get("guardian")) if who and alive(who)})
+    return found
 
 
 def listens(port: int) -> bool:

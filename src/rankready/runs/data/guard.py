@@ -22,7 +22,7 @@ import time
 from pathlib import Path
 from typing import Dict, List, NoReturn, Optional
 
-from rankready.runs.data.kin import Fields, Pids, boot_id, end_all, identity, members, read, write
+from rankready.runs.data.kin import Fields, Pids, boot_id, end_all, identity, members, read, tags_of, write
 
 LOOK_S = 0.1
 REGISTER_S = 10.0
@@ -75,7 +75,8 @@ class Keeper:
         """Find all of the job's processes."""
         registry = {r["pid"]: r["start"] for r in self.ranks}
         registry.update({int(p): s for p, s in self.state.get("registry", {}).items()})
-        return members(self.state["job"], self.root, registry, self.spare)
+        tags = tags_of("RANKREADY_JOB", self.state["job"], self.folder)
+        return members(tags, self.root, registry, self.spare)
 
     def each_look(self) -> bool:
         """Reap; tell whether a kill was ordered."""

@@ -9,12 +9,13 @@ import os
 import signal
 import time
 from pathlib import Path
-from typing import Any, Callable, Dict, List, NamedTuple, Optional
+from typing import Any, Callable, Dict, FrozenSet, List, NamedTuple, Optional
 
 KILL_LIMIT_S = 10.0
 
 Pids = Dict[int, int]  # pid → start time: a pid alone may have been given to somebody else
 Fields = Dict[str, Any]
+Tags = FrozenSet[bytes]
 
 
 class Process(NamedTuple):
@@ -46,10 +47,10 @@ def process_table() -> Dict[int, Process]:
     return {pid: process for pid, process in seen if process is not None}
 
 
-def carries(pid: int, item: bytes) -> bool:
-    """Tell whether a process was started with exactly this environment item."""
+def carries(pid: int, tags: Tags) -> bool:
+    """Tell whether a process was started with exactly these environment items."""
     try:
-        return item in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        return tags <= set(Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"))
     except OSError:
         return False
 
@@ -68,12 +69,16 @@ def below(table: Dict[int, Process], root: int) -> set[int]:
     return found
 
 
-def members(job: str, root: int, registry: Pids, spare: set[int]) -> Pids:
-    """Descendants of ``root``, carriers of the job's tag, registered ones; no zombies, none of ``spare``."""
+def tags_of(name: str, job: str, folder: Path) -> Tags:
+    """Return the items that mark a job's processes (or its guards); the folder tells servers of one machine apart."""
+    return frozenset((f"{name}={job}".encode(), f"RANKREADY_JOB_FOLDER={folder}".encode()))
+
+
+def members(tags: Tags, root: int, registry: Pids, spare: set[int]) -> Pids:
+    """Descendants of ``root``, carriers of the job's tags, registered ones; no zombies, none of ``spare``."""
     table = process_table()
-    tag = f"RANKREADY_JOB={job}".encode()
     found = below(table, root) if root else set()
-    found |= {pid for pid in table if pid not in found and carries(pid, tag)}
+    found |= {pid for pid in table if pid not in found and carries(pid, tags)}
     found |= {pid for pid, start in registry.items() if pid in table and table[pid].start == start}
     return {p: table[p].start for p in found if p not in spare and table[p].state not in "ZX"}
 

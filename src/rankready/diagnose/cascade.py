@@ -1,0 +1,82 @@
+"""The order of the rules: from what differs, over what is hard, to what only hints (facts/logs 9)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from rankready.diagnose.beats import beats
+from rankready.diagnose.blame import Blame, weaker
+from rankready.diagnose.creation import creation
+from rankready.diagnose.edges import edges
+from rankready.diagnose.groups import groups
+from rankready.diagnose.hard import hard
+from rankready.diagnose.links import links
+from rankready.diagnose.lost import lost
+from rankready.diagnose.operators import operators
+from rankready.diagnose.peers import peers
+from rankready.diagnose.silence import dark_hosts, silence
+from rankready.diagnose.verdict import Outcome, Verdict
+from rankready.kind.signature import Role
+from rankready.model.finding import Certainty
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rankready.diagnose.case import Case
+    from rankready.kind.signature import Fault
+
+RULES = (groups, hard, creation, peers, beats, links, operators, silence, edges, dark_hosts)
+
+
+def judge(case: Case, faults: Mapping[str, Fault]) -> Verdict:
+    """Name the first fault of a job, or say that it is not known."""
+    if _ended_well(case):
+        return Verdict(outcome=Outcome.NONE)
+    found = [blame for rule in RULES if (blame := rule(case)) is not None]
+    if not found:
+        return Verdict(outcome=_nothing(case), suspects=())
+    blame = _adjusted(case, lost(case, found[0]))
+    known = faults[blame.kind].known if blame.kind in faults else True
+    if not blame.place_known:
+        others = tuple(b for b in found[1:] if not b.place_known and b.kind != blame.kind)
+        return Verdict(outcome=Outcome.UNKNOWN, suspects=(blame, *others))
+    if not known or blame.certainty is Certainty.MAYBE:
+        return Verdict(outcome=Outcome.SUSPECT, blame=blame, suspects=(blame,))
+    return Verdict(outcome=Outcome.CAUSE, blame=blame)
+
+
+def _ended_well(case: Case) -> bool:
+    """All ranks ended with 0; or nobody failed and each left in good order."""
+    ranks = case.roster.ranks
+    if not ranks:
+        return False
+    if all(r in case.ends and case.ends[r].exit == 0 for r in ranks):
+        return True
+    if case.stopped_by_hand and not any(e.failed and not e.stopped for e in case.ends.values() if e.signal is None):
+        return True
+    if any(e.failed for e in case.ends.values()):
+        return False
+    left = {e.rank for e in case.of("leave", "finished")}
+    return all(r in left or (r in case.ends and case.ends[r].exit == 0) for r in ranks)
+
+
+def _nothing(case: Case) -> Outcome:
+    """No rule found anything: that is good news only where everything was read and nobody failed."""
+    troubled = any(e.failed for e in case.ends.values()) or any(
+        e.signature.role in (Role.TIMEOUT, Role.LEFT, Role.PEER, Role.HEARTBEAT, Role.GROUP) for e in case.events
+    )
+    return Outcome.UNKNOWN if troubled or case.unread() or not case.roster.ranks else Outcome.NONE
+
+
+def _adjusted(case: Case, blame: Blame) -> Blame:
+    """Take one step off where something on the accused host was not read, or its clock is only guessed."""
+    gap = any(host in blame.hosts for host, _ in case.collected.gaps)
+    clock = any(case.clocks[h].how == "unknown" for h in blame.hosts if h in case.clocks)
+    elsewhere = bool(case.unread()) and blame.certainty is Certainty.SURE
+    certainty = blame.certainty
+    if (gap or clock or elsewhere) and certainty is not Certainty.MAYBE:
+        certainty = Certainty.LIKELY if certainty is Certainty.SURE else weaker(certainty)
+        if certainty is Certainty.MAYBE:
+            certainty = Certainty.LIKELY  # a gap makes a proof weaker; it does not undo it
+    return replace(blame, certainty=certainty)

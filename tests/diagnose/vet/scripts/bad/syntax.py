@@ -1,0 +1,4 @@
+# expect: JOB101:3
+x = 1
+def broken(:
+    pass

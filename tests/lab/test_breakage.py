@@ -1,0 +1,279 @@
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rankready.lab.address import restore_conf, values_of, with_values, write_conf
+from rankready.lab.breakage import Breakage, known_faults
+from rankready.lab.spec import Door, Generation, LabSpec, Topology
+from rankready.lab.wiring import wire
+from rankready.lab.world import Carried
+from rankready.model.errors import LabError
+from rankready.model.finding import Outcome
+from rankready.model.place import PlaceKind, device_place
+
+if TYPE_CHECKING:
+    from rankready.lab.gate import Gate
+    from rankready.lab.wiring import Wiring
+    from rankready.lab.world import Direction
+    from rankready.model.place import Place
+
+
+@dataclass(slots=True)
+class FakeWorld:
+    """A world of dictionaries."""
+
+    spec: LabSpec
+    wiring: Wiring
+    carries: dict[Place, Carried] = field(default_factory=dict)
+    confs: dict[str, str] = field(default_factory=dict)
+    down: set[Place] = field(default_factory=set)
+    drops: dict[Place, tuple[int, Direction]] = field(default_factory=dict)
+    gates: dict[str, str] = field(default_factory=dict)
+    firewalls: set[str] = field(default_factory=set)
+    stuck: bool = False
+
+    def set_link(self, device: Place, *, up: bool) -> None:
+        if up and not self.stuck:
+            self.down.discard(device)
+        elif not up:
+            self.down.add(device)
+
+    def move(self, device: Place, vlan: int) -> None:
+        self.wiring = self.wiring.moved(device, vlan)
+
+    def swap(self, one: Place, other: Place) -> None:
+        self.wiring = self.wiring.swapped(one, other)
+
+    def carried(self, device: Place) -> Carried:
+        return self.carries.get(device, Carried())
+
+    def carry(self, device: Place, what: Carried) -> None:
+        self.carries[device] = what
+
+    def conf(self, server: str) -> str:
+        return self.confs.get(server, "")
+
+    def set_conf(self, server: str, text: str) -> None:
+        self.confs[server] = text
+
+    def drop(self, device: Place, percent: int, direction: Direction) -> None:
+        self.drops[device] = (percent, direction)
+
+    def stop_dropping(self, device: Place) -> None:
+        del self.drops[device]
+
+    def set_gate(self, server: str, gate: Gate) -> None:
+        self.gates[server] = str(gate)
+
+    def run(self, server: str, *argv: str) -> str:
+        match argv:
+            case ("ufw", "status"):
+                return f"Status: {'active' if server in self.firewalls else 'inactive'}\n"
+            case ("ufw", "--force", "enable"):
+                self.firewalls.add(server)
+            case ("ufw", "--force", "disable"):
+                self.firewalls.discard(server)
+        return ""
+
+    def baseline(self) -> dict[str, str]:
+        return {
+            "down": str(sorted(map(str, self.down))),
+            "drops": str(sorted(map(str, self.drops))),
+            "ports": str(self.wiring.ports),
+            "gates": str(sorted(n for n, g in self.gates.items() if g != "open")),
+        }
+
+
+def world(door: Door = Door.ROOT, topology: Topology = Topology.SWITCH) -> FakeWorld:
+    spec = LabSpec(door=door, topology=topology)
+    made = FakeWorld(spec, wire(spec))
+    for place, machine in made.wiring.devices():
+        ip = f"10.20.{100 + place.device % 4}.{10 * (machine.number + 1) + place.device}"
+        made.carries[place] = Carried(address=f"{ip}/24", gateway="")
+        lines = f"address_{place.device}={ip}\nnetmask_{place.device}=255.255.255.0\n"
+        made.confs[place.name] = made.confs.get(place.name, "") + lines
+    return made
+
+
+def everything(of: FakeWorld) -> dict[str, object]:
+    return {**of.baseline(), "carries": dict(of.carries), "confs": dict(of.confs), "firewalls": set(of.firewalls)}
+
+
+SOMEWHERE = {
+    (PlaceKind.DEVICE,): ["server2/3"],
+    (PlaceKind.DEVICE, PlaceKind.DEVICE): ["server1/1", "server2/1"],
+    (PlaceKind.SERVER,): ["server2"],
+}
+
+
+@pytest.mark.parametrize("kind", [f.kind for f in known_faults()])
+def test_a_fault_changes_something_and_its_undo_restores_all(kind: str) -> None:
+    of = world()
+    before = everything(of)
+    broken = Breakage(of)
+    fault = next(f for f in known_faults() if f.kind == kind)
+    told = broken.fault(kind, SOMEWHERE[fault.takes], {})
+    assert everything(of) != before
+    assert [b["kind"] for b in broken.in_force()] == [kind]
+    assert broken.heal(told["id"])["left"] == []
+    assert everything(of) == before
+
+
+@pytest.mark.parametrize("kind", [f.kind for f in known_faults()])
+def test_a_fault_names_what_it_must_cause_in_both_languages(kind: str) -> None:
+    of = world()
+    fault = next(f for f in known_faults() if f.kind == kind)
+    told = Breakage(of).fault(kind, SOMEWHERE[fault.takes], {})
+    assert told["title"]["en"].isascii()
+    assert not told["title"]["zh"].isascii()
+    required = [c for c in told["causes"] if not c["optional"]]
+    assert required
+    assert {c["verb"] for c in told["causes"]} <= {"check", "mesh"}
+    assert {c["outcome"] for c in told["causes"]} <= {str(Outcome.FAIL), str(Outcome.UNKNOWN)}
+
+
+def test_the_catalogue_is_what_the_page_says() -> None:
+    assert [f.kind for f in known_faults()] == [
+        "cable_swap", "duplicate_address", "firewall_on", "host_hung", "link_down", "one_way", "packet_loss",
+        "sshd_dead", "stale_conf", "wrong_netmask", "wrong_vlan",
+    ]  # fmt: skip
+
+
+def causes(kind: str, *places: str, of: FakeWorld | None = None) -> set[tuple[str, str, str, str]]:
+    told = Breakage(of or world()).fault(kind, places, {})
+    return {(c["verb"], c["code"], c["place"], c["outcome"]) for c in told["causes"] if not c["optional"]}
+
+
+def test_the_codes() -> None:
+    both = ("check", "mesh")
+    assert causes("link_down", "server2/3") == {(v, "NET001", "server2/3", "fail") for v in both}
+    assert causes("wrong_vlan", "server1/2") == {(v, "CAB003", "server1/2", "fail") for v in both}
+    assert causes("cable_swap", "server1/0", "server1/1") == {
+        (v, "CAB002", p, "fail") for v in both for p in ("server1/0", "server1/1")
+    }
+    assert causes("duplicate_address", "server1/1", "server2/1") == {
+        (v, "NET003", p, "fail") for v in both for p in ("server1/1", "server2/1")
+    }
+    assert causes("packet_loss", "server1/2") == {("mesh", "NET010", "server1/2", "fail")}
+    assert causes("one_way", "server1/2") == {
+        ("mesh", "NET009", "server1/2", "fail"),
+        ("check", "NET008", "server1/2", "fail"),
+    }
+    assert causes("firewall_on", "server2") == {("check", "FWL001", "server2", "fail")}
+    assert causes("host_hung", "server2") == {(v, "HST001", "server2", "unknown") for v in both}
+
+
+def test_a_broken_fibre_is_down_at_both_ends() -> None:
+    found = causes("link_down", "server2/3", of=world(topology=Topology.DIRECT))
+    assert {place for _, _, place, _ in found} == {"server1/3", "server2/3"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "places", "args", "why"),
+    [
+        ("link_up", ["server1/0"], {}, "no fault is called link_up; there are: cable_swap"),
+        ("link_down", ["server1"], {}, "takes a device"),
+        ("link_down", [], {}, "got nothing"),
+        ("link_down", ["server1/8"], {}, "no device server1/8"),
+        ("link_down", ["server1/"], {}, "is no place"),
+        ("link_down", ["server1/1"], {"percent": "3"}, "no option percent"),
+        ("cable_swap", ["server1/1", "server1/1"], {}, "different places"),
+        ("packet_loss", ["server1/1"], {"percent": "0"}, "expected 1 to 99"),
+        ("packet_loss", ["server1/1"], {"percent": "x"}, "expected 1 to 99"),
+        ("one_way", ["server1/1"], {"direction": "up"}, "expected in or out"),
+        ("wrong_vlan", ["server1/1"], {"vlan": "101"}, "no other VLAN"),
+        ("wrong_netmask", ["server1/1"], {"netmask": "255.255.255.0"}, "already"),
+        ("wrong_netmask", ["server1/1"], {"netmask": "255.0.255.0"}, "netmask=255.0.255.0"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_with_the_reason(
+    kind: str, places: list[str], args: dict[str, str], why: str
+) -> None:
+    of = world()
+    before = everything(of)
+    with pytest.raises(LabError, match=why):
+        Breakage(of).fault(kind, places, args)
+    assert everything(of) == before
+
+
+def test_a_door_that_cannot_refuses_by_name() -> None:
+    with pytest.raises(LabError, match="firewall_on can't be made behind the simulated door"):
+        Breakage(world(Door.SIMULATED)).fault("firewall_on", ["server1"], {})
+    with pytest.raises(LabError, match="wrong_vlan needs topology switch"):
+        Breakage(world(topology=Topology.DIRECT)).fault("wrong_vlan", ["server1/1"], {})
+
+
+def test_an_address_fault_needs_an_address() -> None:
+    of = world()
+    of.carries.clear()
+    for kind, places in (("stale_conf", ["server1/1"]), ("duplicate_address", ["server1/1", "server2/1"])):
+        with pytest.raises(LabError, match="carries no address yet"):
+            Breakage(of).fault(kind, places, {})
+
+
+def test_the_same_fault_twice_at_one_place_is_refused() -> None:
+    broken = Breakage(world())
+    broken.fault("link_down", ["server1/1"], {})
+    broken.fault("link_down", ["server1/2"], {})
+    with pytest.raises(LabError, match="already in force"):
+        broken.fault("link_down", ["server1/1"], {})
+
+
+def test_heal_all_goes_backwards_and_heal_one_leaves_the_rest() -> None:
+    of = world()
+    before = everything(of)
+    broken = Breakage(of)
+    broken.fault("wrong_netmask", ["server1/1"], {})
+    second = broken.fault("duplicate_address", ["server1/1", "server2/1"], {})
+    third = broken.fault("link_down", ["server2/0"], {})
+    assert [b["id"] for b in broken.heal(third["id"])["left"]] == [1, second["id"]]
+    assert [h["kind"] for h in broken.heal(None)["healed"]] == ["duplicate_address", "wrong_netmask"]
+    assert everything(of) == before
+    assert broken.heal(None) == {"healed": [], "left": []}
+    with pytest.raises(LabError, match="no fault 7"):
+        broken.heal(7)
+
+
+def test_a_heal_that_did_not_restore_is_no_heal() -> None:
+    of = world()
+    broken = Breakage(of)
+    broken.fault("link_down", ["server1/1"], {})
+    of.stuck = True
+    with pytest.raises(LabError, match=r"not as before: down: \[\], now \['server1/1'\]"):
+        broken.heal(None)
+
+
+def test_the_truth_names_wiring_addresses_and_faults() -> None:
+    of = world()
+    broken = Breakage(of)
+    broken.fault("cable_swap", ["server1/0", "server1/1"], {})
+    truth = broken.truth()
+    assert truth["wiring"]["server1/0"] == {"port": "GE1/0/1", "vlan": 101}
+    assert truth["addresses"]["server2/3"] == {"address": "10.20.103.23/24", "gateway": ""}
+    assert [f["kind"] for f in truth["faults"]] == ["cable_swap"]
+
+
+def test_undo_keeps_what_others_wrote_into_the_file_since() -> None:
+    of = world()
+    device = device_place("server1", 1)
+    memory = write_conf(of, device, {"address_1": "10.9.9.9"})
+    of.confs["server1"] = with_values(of.confs["server1"], {"netdetect_1": "10.20.101.21"})
+    restore_conf(of, device, memory)
+    now = values_of(of.confs["server1"])
+    assert now["address_1"] == "10.20.101.11"
+    assert now["netdetect_1"] == "10.20.101.21"
+
+
+def test_the_file_is_written_as_the_driver_writes_it() -> None:
+    text = "# head\naddress_0=1\naddress_1=2\naddress_0=3\n"
+    assert with_values(text, {"address_0": "9"}) == "# head\naddress_1=2\naddress_0=9\n"
+    assert with_values(text, {"address_0": ""}) == "# head\naddress_1=2\n"
+    assert values_of(text) == {"address_0": "3", "address_1": "2"}
+
+
+def test_a_third_generation_lab_has_sixteen() -> None:
+    spec = replace(LabSpec(), generation=Generation.A3)
+    assert spec.devices == 16

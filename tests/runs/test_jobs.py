@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+from stubborn_job import tagged
+from train_site import LAUNCH, options, train_site, train_spec
+
+from rankready.model.errors import PlanError
+from rankready.runs.job import run
+from rankready.runs.jobs import attach, ps, stop, table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+async def test_ps_lists_jobs_of_all_servers_newest_first(tmp_path: Path) -> None:
+    site, _, _ = train_site(tmp_path)
+    assert (await ps(site)).extra["jobs"] == []
+    done = train_spec(site, "--steps", "1")
+    await run(site, done, LAUNCH, options([]))
+    runs = train_spec(site, "--steps", "100000", "--pause", "0.05")
+    await run(site, runs, LAUNCH, options([], detach=True))
+    try:
+        record = await ps(site)
+        assert record.exit == 0
+        told = {j["job"]: (j["phase"], j["ranks"], j["failed"], j["servers"]) for j in record.extra["jobs"]}
+        assert told[runs.job] == ("running", 4, False, {"server1": "running", "server2": "running"})
+        assert told[done.job] == ("ended", 4, False, {"server1": "ended", "server2": "ended"})
+    finally:
+        await stop(site, runs.job, 1.0)
+    lines: list[str] = []
+    table((await ps(site)).extra["jobs"], lines.append)
+    assert any(runs.job in line and "stopped" in line for line in lines)
+    assert any(done.job in line and "ended" in line for line in lines)
+
+
+async def test_a_silent_server_makes_the_list_incomplete(tmp_path: Path) -> None:
+    site, _, said = train_site(tmp_path, dead=("server2",))
+    record = await ps(site)
+    assert record.exit == 3
+    assert record.extra["not_asked"] == [{"server": "server2", "reason": "server2: connection refused"}]
+    assert any("server2" in t.en for t in said)
+
+
+async def test_stop_ends_a_detached_job_everywhere(tmp_path: Path) -> None:
+    site, _, _ = train_site(tmp_path)
+    spec = train_spec(site, "--steps", "100000", "--pause", "0.05")
+    await run(site, spec, LAUNCH, options([], detach=True))
+    record = await stop(site, spec.job, 1.0)
+    assert record.exit == 0
+    assert [(s["server"], s["phase"], s["left"]) for s in record.extra["stopped"]] == [
+        ("server1", "ended", []),
+        ("server2", "ended", []),
+    ]
+    assert not tagged(spec.job)
+
+
+async def test_stop_of_a_job_that_no_server_knows_finds_nothing_to_end(tmp_path: Path) -> None:
+    site, _, _ = train_site(tmp_path)
+    record = await stop(site, "20260101-000000-abcdef01")
+    assert record.exit == 0
+    assert {s["phase"] for s in record.extra["stopped"]} == {"swept"}
+
+
+@pytest.mark.parametrize("job", ["", "../x", "$(reboot)"])
+async def test_what_is_no_job_is_refused(tmp_path: Path, job: str) -> None:
+    site, _, _ = train_site(tmp_path)
+    with pytest.raises(PlanError, match="is no job"):
+        await stop(site, job)
+
+
+async def test_attach_shows_the_rest_of_a_detached_job_and_how_it_ended(tmp_path: Path) -> None:
+    site, _, _ = train_site(tmp_path)
+    spec = train_spec(site, "--steps", "30", "--pause", "0.05")
+    first: list[str] = []
+    await run(site, spec, LAUNCH, options(first, detach=True))
+    rest: list[str] = []
+    record = await attach(site, spec.job, options(rest))
+    assert (record.exit, record.extra["cause"]) == (0, "done")
+    assert [(r["rank"], r["exit"]) for r in record.extra["ranks"]] == [(0, 0), (1, 0), (2, 0), (3, 0)]
+    assert any("step=30" in x for x in rest)
+    whole = (site.home / "jobs" / spec.job / "server1/train/rank-0.log").read_text()
+    assert [f"step={n} " in whole for n in range(1, 31)] == [True] * 30
+    assert whole.count("step=1 ") == 1
+
+
+async def test_attach_ends_a_detached_job_everywhere_when_one_rank_fails(tmp_path: Path) -> None:
+    site, _, _ = train_site(tmp_path)
+    spec = train_spec(site, "--steps", "100000", "--pause", "0.02", "--fail-rank", "2", "--fail-step", "60")
+    await run(site, spec, LAUNCH, options([], detach=True))
+    record = await attach(site, spec.job, options([]))
+    assert (record.exit, record.extra["first_failure"]["rank"]) == (1, 2)
+    assert not tagged(spec.job)
+
+
+async def test_attach_of_an_unknown_job_says_so(tmp_path: Path) -> None:
+    site, _, _ = train_site(tmp_path)
+    with pytest.raises(PlanError, match="no server knows"):
+        await asyncio.wait_for(attach(site, "20260101-000000-abcdef01", options([])), 30)

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import shlex
+import socket
+from typing import TYPE_CHECKING
+
+import pytest
+from healthy_cluster import make_cluster
+from train_site import TRAIN, options, train_site
+
+from rankready.model.errors import PlanError
+from rankready.runs.job_spec import Asked
+from rankready.runs.launch import dry_run, launch, launcher_named
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+async def test_a_script_from_here_is_brought_along_and_run(tmp_path: Path) -> None:
+    site, _, _ = train_site(tmp_path)
+    lines: list[str] = []
+    record = await launch(site, Asked(argv=(str(TRAIN), "--steps", "2"), count=2), options(lines))
+    assert (record.verb, record.exit, record.extra["cause"]) == ("run", 0, "done")
+    assert (tmp_path / "servers/server2/.rankready/work/lab/train.py").read_bytes() == TRAIN.read_bytes()
+    assert any(x.startswith("[0] step=2") for x in lines)
+
+
+async def test_nothing_starts_when_the_look_finds_something(tmp_path: Path) -> None:
+    site, transport, said = train_site(tmp_path)
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        sock.listen()
+        asked = Asked(argv=(str(TRAIN),), count=2, master_port=sock.getsockname()[1])
+        record = await launch(site, asked, options([]))
+    assert (record.exit, record.extra["cause"], record.extra["job"]) == (1, "not_started", None)
+    assert [v.code for v in record.verdicts if v.findings] == ["JOB001"]
+    assert not (transport.root / "server1/.rankready/jobs").exists()
+    assert any("JOB001" in t.en for t in said)
+
+
+async def test_an_unreachable_server_makes_it_incomplete(tmp_path: Path) -> None:
+    site, _, _ = train_site(tmp_path, dead=("server2",))
+    record = await launch(site, Asked(argv=(str(TRAIN),), count=2), options([]))
+    assert record.exit == 3
+
+
+def test_a_dry_run_says_each_process_as_a_line_that_a_shell_reads_the_same() -> None:
+    lines: list[str] = []
+    asked = Asked(argv=("train.py", "--name", "a b"), count=2, env={"X": "$HOME 'q'"}, sync=False)
+    record = dry_run(make_cluster(2), asked, options(lines))
+    assert [line.split(":")[0] for line in lines] == ["server1", "server1", "server2", "server2"]
+    words = shlex.split(lines[3].partition(": ")[2])
+    assert words[-4:] == ["python3", "train.py", "--name", "a b"]
+    assert {"RANK=3", "LOCAL_RANK=1", "WORLD_SIZE=4", "X=$HOME 'q'"} <= set(words)
+    shown = record.extra["servers_run"][1]["processes"][1]
+    assert (shown["rank"], shown["env"]["X"]) == (3, "$HOME 'q'")
+
+
+def test_an_unknown_launcher_is_refused_with_those_that_there_are() -> None:
+    with pytest.raises(PlanError, match="msrun, ranks, torchrun"):
+        launcher_named("mpirun")
