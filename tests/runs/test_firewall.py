@@ -6,10 +6,11 @@ import json
 import shutil
 import subprocess
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from namespace_fleet import Namespaces, namespaces, needs_namespaces
+from namespace_fleet import namespaces, needs_namespaces
 
 from rankready.model.errors import PlanError
 from rankready.model.finding import Outcome
@@ -17,7 +18,8 @@ from rankready.runs.firewall import carry, draw, preview, restore, status, to_re
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
+
+    from namespace_fleet import Namespaces
 
     from rankready.model.record import Record
 
@@ -36,6 +38,8 @@ table inet filter {
   }
 }
 """
+
+WAIT = "n=0; until firewall-cmd --state; do n=$((n + 1)); [ $n -lt 100 ] || exit 1; sleep 0.1; done"
 
 
 @pytest.fixture
@@ -114,7 +118,7 @@ async def test_disable_then_restore_ufw(three: Namespaces, tmp_path: Path) -> No
     record = await carry(site, await draw(site, "disable"))
     assert record.exit == 0
     assert three.run("server1", "ufw", "status") == "Status: inactive\n"
-    journal = json.loads(open(record.extra["journal"]).read())  # noqa: SIM115, PTH123, ASYNC230  (a test)
+    journal = json.loads(Path(record.extra["journal"]).read_text())  # noqa: ASYNC240  (a test)
     assert journal["state"] == "done"
     assert journal["before"]["server1"]["ufw"]["active"] is True
     assert (await restore(site, to_restore(site))).exit == 0
@@ -146,8 +150,8 @@ async def test_disable_does_not_touch_a_chain_that_someone_wrote(three: Namespac
 
 @needs_nft
 async def test_restore_after_dying_between_journal_and_change(three: Namespaces, tmp_path: Path) -> None:
-    from rankready.runs import firewall_journal  # noqa: PLC0415  (only here)
-    from rankready.runs.firewall_steps import standing  # noqa: PLC0415  (the same)
+    from rankready.runs import firewall_journal
+    from rankready.runs.firewall_steps import standing
 
     drop_on(three, "server1")
     before = three.run("server1", "nft", "list", "ruleset")
@@ -164,15 +168,7 @@ async def test_firewalld_without_systemd(three: Namespaces, tmp_path: Path) -> N
     three.run("server3", "mkdir", "-p", "/run/dbus")
     three.run("server3", "dbus-daemon", "--system", "--fork", "--nopidfile")
     three.run("server3", "firewalld", "--nopid")
-    for _ in range(100):
-        told = subprocess.run(
-            ["nsenter", "-t", str(three.pid("server3")), "-n", "-m", "-p", "firewall-cmd", "--state"],
-            check=False,
-            capture_output=True,
-        )  # noqa: ASYNC221  (a test waits)
-        if told.stdout == b"running\n":
-            break
-        time.sleep(0.1)  # noqa: ASYNC251  (the same)
+    three.run("server3", "sh", "-c", WAIT)
     before = three.run("server3", "firewall-cmd", "--list-all")
     site, _ = three.site(tmp_path / "home")
     seen = await status(site)

@@ -80,7 +80,7 @@ class FolderTransport:
         self.env = env or {}
         self.sessions: dict[str, FolderSession] = {}
 
-    async def connect(self, server: Server, *, timeout_s: float = 15.0) -> FolderSession:  # noqa: ARG002  (the protocol's names)
+    async def connect(self, server: Server, *, timeout_s: float = 15.0) -> FolderSession:
         if server.name in self.dead:
             raise Unreachable(f"{server.name}: connection refused")
         return self.session(server.name)

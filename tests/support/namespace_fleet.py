@@ -22,6 +22,7 @@ from rankready.transports.local import LocalSession
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
     from rankready.model.cluster import Server
     from rankready.model.text import Text
 
@@ -125,15 +126,15 @@ class Namespaces:
         for server in self.cluster.servers:
             port = f"p{server.name[-1]}"
             peer = str(self.pid(server.name))
-            self.run("bridge", *f"ip link add {port} type veth peer name mgmt0".split())
-            self.run("bridge", *f"ip link set {port} master br0 up".split())
+            self.run("bridge", "ip", "link", "add", port, "type", "veth", "peer", "name", "mgmt0")
+            self.run("bridge", "ip", "link", "set", port, "master", "br0", "up")
             # the pid as this machine counts it: asked from outside the pid namespace
             outside = ["nsenter", "-t", str(self.pid("bridge")), "-n", "ip", "link", "set", "mgmt0", "netns", peer]
             subprocess.run(outside, check=True)
-            self.run(server.name, *f"ip addr add {server.address}/24 dev mgmt0".split())
-            self.run(server.name, *"ip link set mgmt0 up".split())
+            self.run(server.name, "ip", "addr", "add", f"{server.address}/24", "dev", "mgmt0")
+            self.run(server.name, "ip", "link", "set", "mgmt0", "up")
 
-    async def connect(self, server: Server, *, timeout_s: float = 15.0) -> NamespaceSession:  # noqa: ARG002  (the protocol's names)
+    async def connect(self, server: Server, *, timeout_s: float = 15.0) -> NamespaceSession:
         if server.name not in self.held:
             raise Unreachable(f"{server.name}: no route to host")
         return NamespaceSession(self.pid(server.name))

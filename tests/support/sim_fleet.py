@@ -20,7 +20,7 @@ from rankready.runs.site import Site
 from rankready.transports.local import LocalSession
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from rankready.kind.transport import RawReply
     from rankready.model.record import Record
@@ -40,17 +40,27 @@ exec "$SPY_BIN/hccn_tool" "$@"
 
 
 class SimSession(LocalSession):
-    """One server; ``broken`` loses the connection with the given words before a script is sent."""
+    """One server; can lose its connection once a script that holds some words has run."""
 
     def __init__(self, env: dict[str, str], name: str) -> None:
         super().__init__(env)
         self.name = name
-        self.broken: Callable[[bytes], str] = lambda _script: ""
+        self._words = b""
+
+    def lose_after(self, words: bytes) -> None:
+        """Lose the connection after the next script with these words, and refuse from then on; none: mend it."""
+        self._words, self._lost = words, False
+
+    _lost = False
 
     async def run(self, script: bytes, *, timeout_s: float, limit: int = 16 << 20) -> RawReply:
-        if why := self.broken(script):
-            raise Unreachable(f"{self.name}: {why}")
-        return await super().run(script, timeout_s=timeout_s, limit=limit)
+        if self._lost:
+            raise Unreachable(f"{self.name}: connection refused")
+        reply = await super().run(script, timeout_s=timeout_s, limit=limit)
+        if self._words and self._words in script:
+            self._lost = True
+            raise Unreachable(f"{self.name}: connection lost")
+        return reply
 
 
 @dataclass
@@ -114,10 +124,9 @@ def _kept(file: Path, keys: tuple[str, ...]) -> list[str]:
     return [line for line in lines if line.partition("=")[0] in keys and line.partition("=")[2]]
 
 
-def sim_fleet(root: Path, servers: int = 2, devices: int = 2, *, generation: Generation = Generation.A2) -> SimFleet:
-    """Blank servers behind one leaf."""
-    names = [f"server{i}" for i in range(1, servers + 1)]
-    ids = tuple(range(devices))
+def sim_fleet(root: Path, devices: tuple[int, ...] = (2, 2), *, generation: Generation = Generation.A2) -> SimFleet:
+    """Blank servers behind one leaf, each with that many devices."""
+    ids = {f"server{i}": tuple(range(count)) for i, count in enumerate(devices, start=1)}
     fleet = SimFleet(
         root=root,
         benches={},
@@ -125,7 +134,7 @@ def sim_fleet(root: Path, servers: int = 2, devices: int = 2, *, generation: Gen
             name="lab",
             generation=generation,
             topology=Topology.SWITCH,
-            servers=tuple(Server(name=n, login=Login(host=n), devices=ids) for n in names),
+            servers=tuple(Server(name=n, login=Login(host=n), devices=mine) for n, mine in ids.items()),
             parameter_plane=ParameterPlane(
                 segments=(Segment(network=ip_interface("10.20.0.0/24").network, gateway=ip_interface("10.20.0.254/24").ip),)
             ),
@@ -136,10 +145,10 @@ def sim_fleet(root: Path, servers: int = 2, devices: int = 2, *, generation: Gen
     spy.write_text(_SPY)
     spy.chmod(0o755)
     fabric = root / "fabric"
-    for name in names:
-        bench = _bench(root / name, name, ids, fabric, str(generation))
+    for name, mine in ids.items():
+        bench = _bench(root / name, name, mine, fabric, str(generation))
         fleet.benches[name] = bench
-        for device in ids:
+        for device in mine:
             (fabric / f"{name}.{device}").write_text("ADDR=\nMASK=\nGW=\nUP=1\nVLAN=100\n")
         fleet.sessions[name] = SimSession(_environment(root, name, bench), name)
     return fleet

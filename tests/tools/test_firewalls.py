@@ -7,6 +7,8 @@ from ipaddress import ip_address
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rankready.model.command import Command, Reply
 from rankready.model.observed.host import Firewalld, Nft, Ufw
@@ -173,3 +175,20 @@ class TestNft:
         assert "saddr { 172.30.1.2 }" in str(nft.admit(("inet", "filter", "input"), [PEER], ports, "rankready-1"))
         with pytest.raises(ValueError, match="no name"):
             nft.admit(("inet", "filter", "input; flush ruleset"), [PEER], ports, "rankready-1")
+
+
+@given(st.integers(0, 65535), st.integers(0, 40))
+@pytest.mark.parametrize("source", ["172.30.1.2", "172.30.1.3", "172.30.1.7", "10.9.8.7"])
+def test_edges_stand_for_every_port_of_a_range(source: str, first: int, width: int) -> None:
+    last = min(first + width, 65535)
+    judged = [
+        ufw.read(reply("ufw/active_many.txt"), PLACE),
+        firewalld.read(reply("firewalld/running_zones.txt"), PLACE),
+        nft.read(reply("nft/drop_with_peers.json"), PLACE),
+    ]
+    peer = ip_address(source)
+    for seen in judged:
+        assert not isinstance(seen, Gap)
+        for which in (seen,) if isinstance(seen, Firewalld) else seen.filters:
+            by_edges = {which.admits(peer, port) for port in which.edges(first, last)}
+            assert by_edges == {which.admits(peer, port) for port in range(first, last + 1)}

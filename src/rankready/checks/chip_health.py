@@ -50,8 +50,8 @@ def judge(_: Cluster, seen: Seen) -> Iterator[Finding]:
                     zh=f"NPU {chip.npu} 芯片 {chip.chip} 的健康状态为 {chip.health!r}，规划为 'OK'",
                 ),
                 remedy=Text(
-                    en=f"read its error codes: npu-smi info -t health -i {chip.npu} -c {chip.chip}",
-                    zh=f"读取错误码：npu-smi info -t health -i {chip.npu} -c {chip.chip}",
+                    en=f"read the error codes of NPU {chip.npu}, chip {chip.chip} with the driver's tool",
+                    zh=f"用驱动自带工具读取 NPU {chip.npu} 芯片 {chip.chip} 的错误码，其中会指出部件",
                 ),
                 severity=Severity.ERROR if chip.health.lower() in _GRAVE else Severity.WARNING,
             )

@@ -32,15 +32,16 @@ from rankready.model.ports import EPHEMERAL, job_ports, peers
 from rankready.model.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from rankready.model.addressing import Address
     from rankready.model.cluster import Cluster, Server
     from rankready.model.finding import Finding
+    from rankready.model.observed.host import InputFilter
     from rankready.model.ports import PortRange
     from rankready.model.snapshot import Seen
 
-    Admits = Callable[[Address, int], bool | None]
+    Filter = InputFilter | Firewalld
 
 _SHOWN = 4  # peers named in one message
 
@@ -48,40 +49,40 @@ _SHOWN = 4  # peers named in one message
 def judge(cluster: Cluster, seen: Seen) -> Iterator[Finding]:
     """Yield one finding for each filter of a server that keeps a peer out, or may do so."""
     for server in cluster.servers:
-        for name, admits in _filters(server, seen):
-            yield from _judge(cluster, server, name, admits)
+        for name, which in _filters(server, seen):
+            yield from _judge(cluster, server, name, which)
 
 
-def _filters(server: Server, seen: Seen) -> Iterator[tuple[str, Admits]]:
+def _filters(server: Server, seen: Seen) -> Iterator[tuple[str, Filter]]:
     ufw = seen.at(server.place, Ufw)
     if ufw is not None and ufw.active:
-        yield from (("ufw", f.admits) for f in ufw.filters)
+        yield from (("ufw", f) for f in ufw.filters)
     firewalld = seen.at(server.place, Firewalld)
     if firewalld is not None and firewalld.active:
-        yield "firewalld", firewalld.admits
+        yield "firewalld", firewalld
     nft = seen.at(server.place, Nft)
     if nft is not None:
-        yield from ((f.name, f.admits) for f in nft.filters)
+        yield from ((f.name, f) for f in nft.filters)
 
 
-def _judge(cluster: Cluster, server: Server, name: str, admits: Admits) -> Iterator[Finding]:
+def _judge(cluster: Cluster, server: Server, name: str, which: Filter) -> Iterator[Finding]:
     around = list(peers(cluster, server))
     if len(around) < len(cluster.servers) - 1:
         yield _nameless(server, name)
     needed = job_ports(cluster, server)
-    shut = [(p, a) for p in needed for _, a in around if _through(admits, a, p) is False]
-    perhaps = [(p, a) for p in needed for _, a in around if _through(admits, a, p) is None]
+    shut = [(p, a) for p in needed for _, a in around if _through(which, a, p) is False]
+    perhaps = [(p, a) for p in needed for _, a in around if _through(which, a, p) is None]
     if shut:
         yield _shut(server, name, shut)
     elif perhaps:
         yield _perhaps(server, name, perhaps)
-    elif gloo := [a for _, a in around if admits(a, EPHEMERAL[0]) is False]:
+    elif gloo := [a for _, a in around if which.admits(a, EPHEMERAL[0]) is False]:
         yield _ephemeral(server, name, gloo)
 
 
-def _through(admits: Admits, source: Address, ports: PortRange) -> bool | None:
+def _through(which: Filter, source: Address, ports: PortRange) -> bool | None:
     """Tell whether every port of a range is open to a source."""
-    outcomes = {admits(source, port) for port in range(ports.first, ports.last + 1)}
+    outcomes = {which.admits(source, port) for port in which.edges(ports.first, ports.last)}
     return False if False in outcomes else None if None in outcomes else True
 
 

@@ -67,7 +67,7 @@ def _stuck(case: Case, told: Sequence[Beat]) -> Blame:
     proof = (*waits[:1], *storage[:1])
     return Blame(
         kind="stuck_io" if proof else "stuck",
-        hosts=_hosts(case, ranks),
+        hosts=case.hosts_of(ranks),
         ranks=ranks,
         at=min([at, *known]),
         certainty=Certainty.SURE if waits else (Certainty.LIKELY if len(ranks) == 1 else Certainty.MAYBE),
@@ -184,9 +184,5 @@ def _other_sources(told: Sequence[Beat]) -> Iterable[object]:
     first = told[0].event.line.file
     return [b.event.line for b in told if b.event.line.file != first][:1]
 
-
-def _hosts(case: Case, ranks: Sequence[int]) -> tuple[str, ...]:
-    named = {case.roster.host_of(r) for r in ranks} - {""}
-    return tuple(h for h in case.roster.names if h in named)
 
 

@@ -56,6 +56,7 @@ class Case:
     listeners: tuple[Listener, ...] = ()
     read: frozenset[int] = frozenset()
     seen_hosts: frozenset[str] = frozenset()
+    kernel_read: frozenset[str] = frozenset()
     began: Mapping[int, float] = field(default_factory=dict)  # rank → its process's start
     log_from: Mapping[int, float] = field(default_factory=dict)  # rank → start of the oldest error log that is left
     kinds: Mapping[str, str] = field(default_factory=dict)  # code → the fault that it proves
@@ -122,6 +123,11 @@ class Case:
         """When the job stood still: the last progress, or when the first operator that never ended was issued."""
         known = [t for t in (self.progressed, min(self.issued.values(), default=None)) if t is not None]
         return max(known, default=None)
+
+    def hosts_of(self, ranks: Iterable[int]) -> tuple[str, ...]:
+        """The hosts of some ranks, in the job's order."""
+        named = {self.roster.host_of(r) for r in ranks}
+        return tuple(h for h in self.roster.names if h in named)
 
     def waiting(self) -> tuple[int, ...]:
         """The ranks that say that they waited in vain, or that a peer was gone."""

@@ -82,11 +82,11 @@ def _late(case: Case, scene: Scene) -> Blame | None:
     if not ranks or len(ranks) < len([r for r in scene.missing if r in case.read]):
         return None
     delay = min(late.values()) if late else max(_longest(case, ranks).values())
-    guessed = any(case.clocks[h].how == "unknown" for h in _hosts(case, ranks) if h in case.clocks)
+    guessed = any(case.clocks[h].how == "unknown" for h in case.hosts_of(ranks) if h in case.clocks)
     entry = scene.entered[ranks[0]]
     return Blame(
         kind="late_start",
-        hosts=_hosts(case, ranks),
+        hosts=case.hosts_of(ranks),
         ranks=ranks,
         at=scene.opened + case.connect_s,
         certainty=Certainty.LIKELY if guessed else Certainty.SURE,
@@ -99,7 +99,7 @@ def _late(case: Case, scene: Scene) -> Blame | None:
 
 def _said_so(case: Case, scene: Scene) -> tuple[int, ...]:
     """Without a clock to trust: the host itself tells that something took longer than the others wait."""
-    hosts = _hosts(case, scene.missing)
+    hosts = case.hosts_of(scene.missing)
     if all(case.clocks[h].how == "measured" for h in hosts if h in case.clocks):
         return ()
     long = _longest(case, scene.missing)
@@ -111,14 +111,14 @@ def _longest(case: Case, ranks: Sequence[int]) -> dict[str, float]:
     found: dict[str, float] = {}
     for event in case.of("waited_long"):
         seconds = float(event.fields["seconds"])
-        if event.host in _hosts(case, ranks) and seconds > case.connect_s:
+        if event.host in case.hosts_of(ranks) and seconds > case.connect_s:
             found[event.host] = max(seconds, found.get(event.host, 0.0))
     return found
 
 
 def _why_late(case: Case, ranks: Sequence[int]) -> tuple[Line, ...]:
     """What the late host did meanwhile, where it says so."""
-    hosts = _hosts(case, ranks)
+    hosts = case.hosts_of(ranks)
     told = [e for e in case.of("waited_long") if e.host in hosts and float(e.fields["seconds"]) >= case.connect_s / 2]
     return (max(told, key=lambda e: float(e.fields["seconds"])).line,) if told else ()
 
@@ -169,13 +169,13 @@ def _network(address: str) -> str:
 
 def _absent(case: Case, scene: Scene, dark: Sequence[int]) -> Blame | None:
     """Ranks of which there is no word: never started where their server was read, else not known."""
-    hosts = _hosts(case, dark)
+    hosts = case.hosts_of(dark)
     seen = [h for h in hosts if h in case.seen_hosts and h not in case.collected.unreachable]
     never = tuple(r for r in dark if case.roster.host_of(r) in seen and r not in case.ends)
     if never:
         return Blame(
             kind="never_started",
-            hosts=_hosts(case, never),
+            hosts=case.hosts_of(never),
             ranks=never,
             at=None if scene.opened is None else scene.opened,
             certainty=Certainty.LIKELY,
@@ -204,7 +204,7 @@ def _before_entry(case: Case, scene: Scene) -> Blame | None:
         return None
     return Blame(
         kind="stuck",
-        hosts=_hosts(case, ranks),
+        hosts=case.hosts_of(ranks),
         ranks=ranks,
         at=scene.opened,
         certainty=Certainty.MAYBE,
@@ -217,7 +217,7 @@ def _before_entry(case: Case, scene: Scene) -> Blame | None:
 
 def _unreached(case: Case, scene: Scene) -> Blame | None:
     """In time, and on the right card: something between them and the root."""
-    hosts = _hosts(case, scene.missing)
+    hosts = case.hosts_of(scene.missing)
     root = next((e.host for e in case.of("root_entry", "root_timeout")), "")
     if not root and case.dark():
         return Blame(
@@ -240,10 +240,6 @@ def _unreached(case: Case, scene: Scene) -> Blame | None:
         witnesses=len(scene.told),
     )
 
-
-def _hosts(case: Case, ranks: Sequence[int]) -> tuple[str, ...]:
-    named = {case.roster.host_of(r) for r in ranks} - {""}
-    return tuple(h for h in case.roster.names if h in named)
 
 
 def _numbers(text: str) -> tuple[int, ...]:

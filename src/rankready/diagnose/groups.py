@@ -80,7 +80,7 @@ def tls(case: Case) -> Blame | None:
     waited = any(e.kind != "tls_differs" for e in failed)
     return Blame(
         kind="tls_differs",
-        hosts=_hosts(case, ranks),
+        hosts=case.hosts_of(ranks),
         ranks=ranks,
         at=None if began is None else began - (case.connect_s if waited else 0.0),
         certainty=Certainty.SURE if not case.unread() else Certainty.LIKELY,
@@ -113,7 +113,7 @@ def _told(case: Case, told: tuple[Event, ...]) -> Blame | None:
             both = tuple(sorted({*on, *off})) if len(on) == len(off) else few
             return Blame(
                 kind="tls_differs",
-                hosts=_hosts(case, both),
+                hosts=case.hosts_of(both),
                 ranks=both,
                 at=event.at,
                 certainty=Certainty.SURE,
@@ -146,7 +146,7 @@ def arguments(case: Case) -> Blame | None:
     line = next((e.line for e in told if e.rank in ranks), told[0].line)
     return Blame(
         kind="arguments_differ",
-        hosts=_hosts(case, ranks),
+        hosts=case.hosts_of(ranks),
         ranks=ranks,
         at=told[0].at,
         certainty=Certainty.SURE if len(minority) == 1 else Certainty.LIKELY,
@@ -164,7 +164,7 @@ def _only_silent(case: Case, told: list[Event], values: Mapping[int, str]) -> Bl
         return None
     return Blame(
         kind="arguments_differ",
-        hosts=_hosts(case, silent),
+        hosts=case.hosts_of(silent),
         ranks=silent,
         at=told[0].at,
         certainty=Certainty.LIKELY if len(silent) == 1 else Certainty.MAYBE,
@@ -179,7 +179,3 @@ def _only_silent(case: Case, told: list[Event], values: Mapping[int, str]) -> Bl
 def _numbers(text: str | None) -> tuple[int, ...]:
     return tuple(int(p) for p in (text or "").replace(" ", "").split(",") if p.isdecimal())
 
-
-def _hosts(case: Case, ranks: Iterable[int]) -> tuple[str, ...]:
-    named = {case.roster.host_of(r) for r in ranks} - {""}
-    return tuple(h for h in case.roster.names if h in named)

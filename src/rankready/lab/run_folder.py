@@ -30,6 +30,7 @@ def furnish(folder: Path, machine: Machine, wiring: Wiring, profile: Mapping[str
     lines = [f"{key}={shlex.quote(value)}\n" for key, value in (basics | dict(profile)).items()]
     _replace(folder / "profile", "".join(lines))
     (folder / "lock").mkdir(exist_ok=True)
+    (folder / "dmesg").write_text(f"{int(time.time())} Linux version: rankready lab server {machine.name}\n")
     for device in range(spec.devices):
         state = {"MAC": machine.device_mac(device), "TLS": "0", "OWNER": "", "BUSY": "0", "HANG": "0", "DENY": "0"}
         write_values(folder / f"npu{device}.state", state)

@@ -39,8 +39,8 @@ NEXT = {
         zh="比较 {a} 与同网段其余设备的 VLAN、ACL 与掩码",
     ),
     Kind.SERVER: Text(
-        en="see whether {a} is up and its driver loaded: npu-smi info",
-        zh="查看 {a} 是否开机、驱动是否加载：npu-smi info",
+        en="see whether {a} is up and its driver loaded: rankready check --only HST",
+        zh="查看 {a} 是否开机、驱动是否加载：rankready check --only HST",
     ),
     Kind.LEAF: Text(en="see whether {a} is up", zh="查看 {a} 是否正常运行"),
     Kind.LEAF_CUT_OFF: Text(en="look at the uplinks and the routing of {a}", zh="检查 {a} 的上行链路与路由"),

@@ -121,6 +121,7 @@ async def _again(site: Site, drawn: Drawn, servers: Sequence[Server]) -> Snapsho
         return change.place.name in names and not {change.place, change.place.owner} & unread
 
     refuse_moved(
+        replace(drawn, snapshot=fresh),
         [c for c in drawn.plan.changes if looked_at(c)],
         [c for c in found.changes if looked_at(c)],
     )

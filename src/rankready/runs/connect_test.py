@@ -177,4 +177,3 @@ async def _results(session: Session, targets: Sequence[tuple[str, int]]) -> list
     if len(words) != len(targets):
         return Gap(f"the connection test gave no answer: {python_agent.silence(reply)}")
     return [str(w)[:40] for w in words]
-

@@ -15,10 +15,11 @@ from rankready.tools import nft as nft_tool
 from rankready.tools import ufw as ufw_tool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rankready.model.addressing import Address
     from rankready.model.cluster import Cluster, Server
+    from rankready.model.observed.host import InputFilter
     from rankready.model.ports import PortRange
     from rankready.model.snapshot import Seen
 
@@ -62,10 +63,10 @@ def _open(cluster: Cluster, server: Server, seen: Seen) -> Iterator[Step]:
     wanted = [(ports, address) for ports in job_ports(cluster, server) for _, address in peers(cluster, server)]
     ufw, firewalld = seen.at(server.place, Ufw), seen.at(server.place, Firewalld)
     if ufw is not None and ufw.active:
-        for ports, peer in _shut(ufw.filters[0].admits, wanted):
+        for ports, peer in _shut(ufw.filters[0], wanted):
             yield _step(server, "ufw", ufw_tool.admit(peer, ports), ufw_tool.retract(peer, ports))
     if firewalld is not None and firewalld.active:
-        for ports, peer in _shut(firewalld.admits, wanted):
+        for ports, peer in _shut(firewalld, wanted):
             for zone in firewalld.filters_for(peer):
                 admit, retract = firewalld_tool.admit, firewalld_tool.retract
                 yield _step(server, "firewalld", admit(zone.name, peer, ports), retract(zone.name, peer, ports))
@@ -76,7 +77,7 @@ def _open_chains(server: Server, nft: Nft | None, wanted: list[tuple[PortRange, 
     if nft is None:
         return
     for (family, table, chain, _), found in zip(nft.chains, nft.filters, strict=True):
-        closed = _shut(found.admits, wanted)
+        closed = _shut(found, wanted)
         for ports in dict.fromkeys(p for p, _ in closed):
             sources = [peer for p, peer in closed if p == ports]
             tag = f"rankready-{secrets.token_hex(4)}"
@@ -84,11 +85,9 @@ def _open_chains(server: Server, nft: Nft | None, wanted: list[tuple[PortRange, 
             yield _step(server, "nft", nft_tool.admit(key, sources, ports, tag), nft_tool.retract(key, tag))
 
 
-def _shut(
-    admits: Callable[[Address, int], bool | None], wanted: list[tuple[PortRange, Address]]
-) -> list[tuple[PortRange, Address]]:
+def _shut(which: InputFilter | Firewalld, wanted: list[tuple[PortRange, Address]]) -> list[tuple[PortRange, Address]]:
     """Keep the ranges that are not surely open; a rule that adds nothing does no harm, a missing one stops the job."""
-    return [(p, a) for p, a in wanted if any(admits(a, port) is not True for port in range(p.first, p.last + 1))]
+    return [(p, a) for p, a in wanted if any(which.admits(a, x) is not True for x in which.edges(p.first, p.last))]
 
 
 def stopping(cluster: Cluster, seen: Seen) -> tuple[Step, ...]:

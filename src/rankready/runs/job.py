@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import secrets
 import signal
 import time
@@ -145,7 +146,7 @@ class Controller:
         """Start and supervise; returns when all is over, or when all has started and nobody should stay."""
         self._spawn(self._start_all())
         try:
-            with _signals(self._interrupted):
+            with _signals({**dict.fromkeys(SIGNALS, self._interrupted), signal.SIGTSTP: self._suspended}):
                 while self.state.phase is not Phase.ENDED and not self._may_leave():
                     self._take(await self._next())
         finally:
@@ -177,6 +178,17 @@ class Controller:
 
     def _interrupted(self) -> None:
         self.events.put_nowait(Interrupt())
+
+    def _suspended(self) -> None:
+        """Say what a stopped program means for its job, then stop as Ctrl-Z asks."""
+        if lease_s := self.options.times.lease_s:
+            self.site.say(
+                Text(
+                    en=f"suspended: without beats from here the job ends in {lease_s:g} s",
+                    zh=f"已挂起：{lease_s:g} 秒内收不到心跳，作业将结束",
+                )
+            )
+        os.kill(os.getpid(), signal.SIGSTOP)
 
     def _take(self, event: Event) -> None:
         before = self.state
@@ -304,11 +316,11 @@ def _interrupted(before: JobState) -> Text:
 
 
 @contextlib.contextmanager
-def _signals(act: Callable[[], None]) -> Iterator[None]:
+def _signals(acts: Mapping[signal.Signals, Callable[[], None]]) -> Iterator[None]:
     """Take Ctrl-C and its like as events for as long as a job runs."""
     loop = asyncio.get_running_loop()
     taken = []
-    for number in SIGNALS:
+    for number, act in acts.items():
         with contextlib.suppress(RuntimeError, ValueError):  # not in the main thread: somebody else's signals
             loop.add_signal_handler(number, act)
             taken.append(number)

@@ -15,7 +15,7 @@ from rankready import catalog
 from rankready.kind.product import Product
 from rankready.model.cluster import Generation
 from rankready.model.errors import PlanError, Unreadable
-from rankready.model.finding import exit_code
+from rankready.model.finding import Outcome, exit_code
 from rankready.model.observed.chips import SuperPod
 from rankready.model.observed.device import DeviceAddress
 from rankready.model.observed.host import DeviceFiles, HccnConf
@@ -173,7 +173,7 @@ async def draft(site: Site, name: str, *, form: Form | None, wanted: int | Seque
     if enlisted.whole:
         data = write(enlisted.members, layout)
         page = judge.sheet(read_document(name, data), products(), generation=cluster.generation)
-        verdicts = (*verdicts, *judge.verdicts(page))
+        verdicts = (*verdicts, *(v for v in judge.verdicts(page) if v.outcome is not Outcome.SKIP))
     code = exit_code(verdicts)
     extra = {"verdict": judge.word(verdicts), "file": name, "form": layout, "written": False, "unchanged": False}
     return Draft(data=None if code else data, record=site.record(VERB, code, verdicts=verdicts, extra=extra))

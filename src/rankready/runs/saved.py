@@ -48,10 +48,13 @@ def load(path: str, cluster: str) -> Plan:
             for c in words["changes"]
         )
         of, version = words["cluster"], words["rankready_plan"]
+        problems = list(words["problems"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise _mistake(path, f"{type(error).__name__}: {error}", "a file written by rankready plan -o") from error
     if (of, version) != (cluster, 1):
         raise _mistake(path, f"a plan (version {version}) of cluster {of}", f"a plan (version 1) of cluster {cluster}")
+    if problems:
+        raise _mistake(path, f"{len(problems)} conflicts: {problems[0]}", "a plan without conflicts")
     return Plan(changes=changes)
 
 

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 
 from rankready.model.errors import ConfigError, Mistake, StalePlan
 from rankready.model.place import parse_place
+from rankready.model.snapshot import Seen
+from rankready.runs.carried import value
+from rankready.runs.intent import ipv6
 from rankready.runs.journal import entries, meant, unfinished
 
 if TYPE_CHECKING:
@@ -24,16 +27,14 @@ _SHOWN = 20
 
 def against(drawn: Drawn, saved: Plan) -> Drawn:
     """Return the saved plan to be applied exactly; raises StalePlan saying what moved since it was made."""
-    refuse_moved(saved.changes, drawn.plan.changes)
+    refuse_moved(drawn, saved.changes, drawn.plan.changes)
     return replace(drawn, plan=replace(saved, problems=drawn.plan.problems, unread=drawn.plan.unread))
 
 
-def refuse_moved(then: Sequence[Change], now: Sequence[Change]) -> None:
-    """Raise StalePlan unless the same changes are due now as then, from the same values."""
-    found = _keyed(now)
-    moved = [_gone(old, found.get(key)) for key, old in _keyed(then).items() if not _same(old, found.get(key))]
-    fresh = [f"{c.place} {c.what}: {_was(c)} now, planned {c.after}: not in the plan" for c in _new(then, now)]
-    told = moved + fresh
+def refuse_moved(look: Drawn, then: Sequence[Change], now: Sequence[Change]) -> None:
+    """Raise StalePlan unless the same changes are due now as then, from the same values; ``look`` is how it is now."""
+    old, new = _keyed(then), _keyed(now)
+    told = [_moved(look, old.get(key), new.get(key)) for key in {**old, **new} if not _same(old.get(key), new.get(key))]
     if not told:
         return
     more = f"\n  (+{len(told) - _SHOWN})" if len(told) > _SHOWN else ""
@@ -72,20 +73,15 @@ def _keyed(changes: Sequence[Change]) -> dict[tuple[Place, What], Change]:
     return {(c.place, c.what): c for c in changes}
 
 
-def _new(then: Sequence[Change], now: Sequence[Change]) -> list[Change]:
-    known = _keyed(then)
-    return [c for key, c in _keyed(now).items() if key not in known]
+def _same(old: Change | None, new: Change | None) -> bool:
+    return old is not None and new is not None and (old.before, old.after) == (new.before, new.after)
 
 
-def _same(old: Change, now: Change | None) -> bool:
-    return now is not None and (old.before, old.after) == (now.before, now.after)
-
-
-def _gone(old: Change, now: Change | None) -> str:
-    if now is None:
-        return f"{old.place} {old.what}: {_was(old)} then, {old.after} already"
-    return f"{old.place} {old.what}: {_was(old)} then (planned {old.after}), {_was(now)} now (planned {now.after})"
-
-
-def _was(change: Change) -> str:
-    return change.before or "unset"
+def _moved(look: Drawn, old: Change | None, new: Change | None) -> str:
+    change = old or new
+    if change is None:
+        return ""
+    now = value(Seen(look.snapshot), change.place, change.what, six=ipv6(look.cluster))
+    then = "as planned" if old is None else f"{old.before or 'unset'} (planned {old.after})"
+    aim = "as planned" if new is None else f"planned {new.after}"
+    return f"{change.place} {change.what}: {then} then, {'not known' if now is None else now or 'unset'} ({aim}) now"

@@ -57,8 +57,9 @@ def read(reply: Reply, _: Place) -> Nft | Gap:
 
 
 def _owned(ruleset: Ruleset, chain: tuple[str, str, str]) -> bool:
-    """Tell whether ufw or firewalld keeps this chain."""
-    return chain[1] == "firewalld" or any(re.match(r"ufw6?-", target) for target in ruleset.jumps(chain))
+    """Tell whether ufw or firewalld keeps this chain: by its table's name, or by what it jumps to."""
+    named = any(word in chain[1] for word in ("firewalld", "ufw"))
+    return named or any(re.match(r"ufw6?-", target) for target in ruleset.jumps(chain))
 
 
 def _may_refuse(flat: InputFilter) -> bool:

@@ -124,6 +124,11 @@ class InputFilter:
     default: Action | None = None
     version: int | None = None  # judges this IP version only; None: both
 
+    def edges(self, first: int, last: int) -> frozenset[int]:
+        """Return the ports of a range at which a judgement can change: one of each stretch that is judged alike."""
+        starts = {first} | {r.first for r in self.rules} | {r.last + 1 for r in self.rules}
+        return frozenset(port for port in starts if first <= port <= last)
+
     def admits(self, source: Address, port: int) -> bool | None:
         """Tell whether a new TCP connection gets through; None where that depends on what we can't judge."""
         if self.version is not None and self.version != source.version:
@@ -177,6 +182,10 @@ class Firewalld:
         if named:
             return (max(named, key=lambda z: max(n.prefixlen for n in z.sources if source in n)),)
         return tuple(z for z in self.zones if not z.sources or z.default)
+
+    def edges(self, first: int, last: int) -> frozenset[int]:
+        """Return the ports of a range at which a judgement can change."""
+        return frozenset(port for zone in self.zones for port in zone.filter.edges(first, last)) | {first}
 
     def admits(self, source: Address, port: int) -> bool | None:
         """Tell whether a new TCP connection gets through; None where zones differ and its interface is not known."""

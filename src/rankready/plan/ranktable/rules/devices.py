@@ -49,6 +49,10 @@ def _legal_ids(product: Product, ids: frozenset[int]) -> frozenset[int]:
     return own
 
 
+def _legal(product: Product, ids: frozenset[int]) -> frozenset[int]:
+    return ids & _legal_ids(product, ids)
+
+
 def _twice(sheet: Sheet) -> Iterator[Mark]:
     if sheet.table is None:
         return
@@ -122,8 +126,7 @@ def _positions(sheet: Sheet) -> Iterator[Mark]:
     """Servers with fewer devices are another matter; the same number at other positions is not."""
     if sheet.table is None or sheet.table.dialect is Dialect.LAB:
         return
-    legal = sheet.product.devices
-    sets = [(name, frozenset(i for i in _ids(cards) if i in legal)) for name, cards in sheet.table.hosts() if cards]
+    sets = [(name, _legal(sheet.product, _ids(cards))) for name, cards in sheet.table.hosts() if cards]
     most = max((ids for _, ids in sets), key=len, default=frozenset())
     for name, ids in sets:
         if not ids <= most:

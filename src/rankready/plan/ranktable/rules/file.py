@@ -21,7 +21,7 @@ _ENDING = ".json"
 def _name(sheet: Sheet) -> Iterator[Mark]:
     """HCCL looks for the first ".json" of the name, and it must be its end."""
     name = sheet.document.name
-    if name.find(_ENDING) != len(name) - len(_ENDING) or name == _ENDING:
+    if not name.endswith(_ENDING) or name.count(_ENDING) > 1 or name == _ENDING:
         yield mark(
             Spot(value=name),
             f"the file is called {name!r}, HCCL takes names whose first {_ENDING!r} is their end",

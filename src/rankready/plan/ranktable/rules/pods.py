@@ -148,8 +148,9 @@ def _interleaved(sheet: Sheet) -> Iterator[Mark]:
 def _sizes(sheet: Sheet) -> Iterator[Mark]:
     table = _table(sheet)
     homes = _homes(table)
-    if table is None or any(c.server not in homes for c in table.cards()):
-        return  # a server in no pod is told already
+    named = [word.text for pod in _pods(table) for word in pod.servers]
+    if table is None or len(set(named)) < len(named) or any(c.server not in homes for c in table.cards()):
+        return  # a server in no pod, or in two, is told already
     sizes: dict[str, int] = {}
     for card in table.cards():
         sizes[homes[card.server]] = sizes.get(homes[card.server], 0) + 1
@@ -167,12 +168,13 @@ def _pods(table: Table | None) -> tuple[Pod, ...]:
 
 
 def _homes(table: Table | None) -> dict[str, str]:
-    """Return the super pod of each server; one without a name goes by its place in the file."""
-    return {
-        word.text: pod.pod_id.text if pod.pod_id and pod.pod_id.text else pod.path
-        for pod in _pods(table)
-        for word in pod.servers
-    }
+    """Return the first super pod of each server; a pod without a name goes by its place in the file."""
+    found: dict[str, str] = {}
+    for pod in _pods(table):
+        name = pod.pod_id.text if pod.pod_id and pod.pod_id.text else pod.path
+        for word in pod.servers:
+            found.setdefault(word.text, name)
+    return found
 
 
 def _spot(pod: Pod) -> Spot:

@@ -1,0 +1,65 @@
+"""Waits inside operators, where they tell for whom: follow them to the end (facts/logs 9.5, step 6)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankready.diagnose.blame import Blame
+from rankready.diagnose.follow import circles, sinks
+from rankready.model.finding import Certainty
+
+if TYPE_CHECKING:
+    from rankready.diagnose.case import Case
+    from rankready.diagnose.event import Event
+
+PAIR = 2
+
+
+def edges(case: Case) -> Blame | None:
+    """Name the rank that all waits end at; two that wait for each other are a link, a larger circle is told as such."""
+    waits, told = _waits(case)
+    if not waits:
+        return None
+    lines = tuple(e.line for e in told)
+    ends = sinks(waits)
+    if ends:
+        first = ends[0]
+        return Blame(
+            kind="stuck" if first in case.read else "unknown",
+            hosts=case.hosts_of([first]),
+            ranks=(first,),
+            at=case.stall,
+            certainty=Certainty.MAYBE,
+            lines=lines,
+            fields={"pid": str(case.roster.by_rank[first].pid or "PID")},
+            place_known=len(ends) == 1,
+            witnesses=len(waits),
+        )
+    ring = circles(waits)
+    return Blame(
+        kind="link_between" if len(ring) == PAIR else "unknown",
+        hosts=case.hosts_of(ring),
+        ranks=ring,
+        at=case.stall,
+        certainty=Certainty.MAYBE,
+        lines=lines,
+        fields={"sides": " ⇄ ".join(f"rank {r}" for r in ring)},
+        place_known=False,
+        witnesses=len(waits),
+    )
+
+
+def _waits(case: Case) -> tuple[dict[int, set[int]], tuple[Event, ...]]:
+    waits: dict[int, set[int]] = {}
+    told = []
+    for event in case.of("wait_peer", "waited_for", "notify_wait"):
+        text = event.fields.get("peers") or event.fields.get("peer") or ""
+        peers = {int(p) for p in text.replace(" ", "").split(",") if p.isdecimal()}
+        if text == "local" and event.rank is not None:
+            peers = set()
+            waits.setdefault(event.rank, set())
+        peers = {p for p in peers if p in case.roster.by_rank and p != event.rank}
+        if event.rank is not None and peers:
+            waits.setdefault(event.rank, set()).update(peers)
+            told.append(event)
+    return waits, tuple(told)

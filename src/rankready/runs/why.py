@@ -1,0 +1,196 @@
+"""`why`: from a failed job's folder to its first fault. A folder needs no cluster; it is read, never changed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+import time
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rankready import catalog
+from rankready.diagnose.assemble import Bundle, assemble
+from rankready.diagnose.cascade import judge
+from rankready.diagnose.event import Line, Page
+from rankready.diagnose.job import read_collected, read_job
+from rankready.diagnose.reading import Book
+from rankready.diagnose.telling import tell
+from rankready.diagnose.verdict import Outcome
+from rankready.kind.signature import Fault, LogCode, Role, Signature, Stream
+from rankready.model.errors import PlanError
+from rankready.model.record import Record
+from rankready.model.text import Text
+from rankready.runs.site import now_utc
+from rankready.runs.unpack import unpack
+from rankready.runs.why_checks import listeners, ports
+from rankready.runs.why_folder import others, read_json, sources
+from rankready.runs.why_select import Selected, Sieve, select
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rankready.diagnose.job import Job
+    from rankready.runs.why_folder import Source
+
+ALONE = 48 << 20  # bytes up to which one process is faster than several
+MOST_WORKERS = 16
+ARCHIVE_LIMIT = 8 << 30
+MOST_REFUSED = 20
+ANYWHERE = (b"[ERROR]", b"Event id", b"event_id")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Catalogue:
+    """Everything that the signature files offer."""
+
+    signatures: tuple[Signature, ...]
+    faults: dict[str, Fault]
+    codes: dict[str, LogCode]
+
+
+@cache
+def catalogue() -> Catalogue:
+    """Read the signature files, once."""
+    return Catalogue(
+        signatures=tuple(catalog.offered("signatures", "SIGNATURES", Signature)),
+        faults={f.kind: f for f in catalog.offered("signatures", "FAULTS", Fault)},
+        codes={c.code: c for c in catalog.offered("signatures", "CODES", LogCode)},
+    )
+
+
+async def why_path(path: Path, say: Callable[[Text], None]) -> Record:
+    """Read a folder, or an archive of one; raises PlanError for what is neither."""
+    if path.is_dir():
+        return await why(path)
+    with tempfile.TemporaryDirectory(prefix="rankready-why-") as scratch:
+        into = Path(scratch)
+        done = await asyncio.to_thread(unpack, path, into, limit=ARCHIVE_LIMIT)
+        if not done.files:
+            raise PlanError(f"{path}: neither a folder nor a tar.gz of one")
+        for name, reason in done.refused[:MOST_REFUSED]:
+            say(Text(en=f"not unpacked: {name}: {reason}", zh=f"未解包：{name}：{reason}"))
+        inner = [p for p in into.iterdir() if p.is_dir()]
+        top = inner[0] if len(inner) == 1 and not any(p.is_file() for p in into.iterdir()) else into
+        return await why(top if (top / "job.json").is_file() or top is not into else into)
+
+
+async def why(folder: Path, *, cluster: str = "") -> Record:
+    """Read one folder and name the first fault.
+
+    Exit 0: nothing went wrong, and every rank was read; 1: a fault was found; 3: not known, or ranks were not read.
+    """
+    started, since = now_utc(), time.monotonic()
+    if not folder.is_dir():
+        raise PlanError(f"{folder}: no such folder; a job's lies below .rankready/jobs")
+    extra = await asyncio.to_thread(explain_folder, folder)
+    return Record(
+        verb="why",
+        cluster=cluster,
+        started=started,
+        seconds=time.monotonic() - since,
+        exit=exit_of(extra),
+        servers=len({row["server"] for row in extra["timeline"]}),
+        devices=len(extra["timeline"]),
+        extra=extra,
+    )
+
+
+def exit_of(extra: dict[str, Any]) -> int:
+    """Return the exit code of an answer."""
+    match extra["outcome"]:
+        case Outcome.CAUSE.value | Outcome.SUSPECT.value:
+            return 1
+        case Outcome.NONE.value if not any("no log" in n or "not reachable" in n for n in extra["not_checked"]):
+            return 0
+    return 3
+
+
+def explain_folder(folder: Path) -> dict[str, Any]:
+    """Return the answer for one folder, as `why` keeps it in its record."""
+    known = catalogue()
+    case = assemble(bundle(folder), Book.of(known.signatures))
+    told = tell(case, judge(case, known.faults), known.faults)
+    return {"folder": str(folder), **told}
+
+
+def bundle(folder: Path) -> Bundle:
+    """Read a folder into values."""
+    result = read_json(folder / "result.json")
+    job = read_job(read_json(folder / "job.json"), result)
+    found = sources(folder)
+    read = read_all(found)
+    pages = tuple(_page(s, r, job) for s, r in zip(found, read, strict=True))
+    files = others(folder)
+    stopped = isinstance(result, dict) and result.get("cause") in ("interrupted", "stopped")
+    return Bundle(
+        job=job,
+        collected=read_collected(read_json(folder / "collect.json")),
+        pages=pages,
+        ports=tuple(ports(files, folder)),
+        listeners=tuple(listeners(files, folder)),
+        kinds={c.code: c.kind for c in catalogue().codes.values()},
+        stopped_by_hand=stopped,
+    )
+
+
+def read_all(found: Sequence[Source]) -> list[Selected]:
+    """Select from every file; large collections with several processes, one file each at a time."""
+    total = sum(_size(s.path) for s in found)
+    workers = min(os.cpu_count() or 1, MOST_WORKERS)
+    plans = [(s.path, sieve(s)) for s in found]
+    if total <= ALONE or workers == 1:
+        return [select(path, plan) for path, plan in plans]
+    with ProcessPoolExecutor(workers) as pool:
+        return list(pool.map(select, *zip(*plans, strict=True), chunksize=4))
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def sieve(source: Source) -> Sieve:
+    """Say what to look for in a file, by what it is."""
+    return _sieve(source.stream, run="/run/" in f"/{source.file}")
+
+
+@cache
+def _sieve(stream: Stream, *, run: bool) -> Sieve:
+    mine = [s for s in catalogue().signatures if stream in s.streams]
+    match stream:
+        case Stream.HOST:
+            later = {s.literal.encode() for s in mine if not s.early and s.literal and s.role is Role.HEARTBEAT}
+            leave = (b"Entry-HcclCommDestroy",) if run else ()
+            early = {s.literal.encode() for s in mine if s.early} if run else {b"Entry-Hccl", b"SetupAgent"}
+            return Sieve(anywhere=(*ANYWHERE, *sorted(later), *leave), early=tuple(sorted(early)))
+        case Stream.OUTPUT:
+            words = (b"[ERROR]", b"rror:", b"ERROR", b"EI0", b"EJ0", b"EZ", b"ignal", b"No space", b"Watchdog", b"waiting for")
+            return Sieve(anywhere=words, blocks=(b"Traceback (most recent call last)",), ends=True, whole=True)
+        case Stream.LAUNCHER:
+            words = (b"exitcode", b"Sending process", b"Root Cause", b"rank      :", b"time      :", b"timed out", b"Failed")
+            return Sieve(anywhere=words, ends=True, whole=True)
+    return Sieve(anywhere=tuple(sorted({s.literal.encode() for s in mine if s.literal} | {b"Event id", b"event_id"})))
+
+
+def _page(source: Source, selected: Selected, job: Job) -> Page:
+    rank = source.rank
+    if rank is None and source.local is not None:
+        rank = next((p.rank for p in job.processes if (p.host, p.local_rank) == (source.host, source.local)), None)
+    return Page(
+        file=source.file,
+        host=source.host,
+        stream=source.stream,
+        lines=tuple(Line(file=source.file, number=n, text=t) for n, t in selected.lines),
+        pid=source.pid,
+        rank=rank,
+        device=source.device,
+        stamp=source.stamp,
+        size=selected.size,
+        notes=selected.notes,
+    )
