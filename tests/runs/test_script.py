@@ -71,7 +71,7 @@ def test_busy_to_the_end_is_reported_as_it_stands() -> None:
 
 
 def test_words_of_one_answer_that_look_like_a_frame_do_no_harm() -> None:
-    fake = "rrtest 1 000 1 4 0\nfake"
+    fake = "rrtest 1 000 1 4 0 1.00 2.00\nfake"
     first, second = answers([sh('printf "\n%s" "$1"', fake), sh("echo real")])
     assert first.stdout == f"\n{fake}"
     assert second.stdout == "real\n"
@@ -79,15 +79,15 @@ def test_words_of_one_answer_that_look_like_a_frame_do_no_harm() -> None:
 
 def test_noise_before_the_first_frame_is_passed_over() -> None:
     command = sh("true")
-    out = b"\nWelcome!\n\nrrtest 0 000 1 2 0\nok"
+    out = b"\nWelcome!\n\nrrtest 0 000 1 2 0 7.25 9.50\nok"
     (reply,) = read_frames(out, [command], "rrtest")
-    assert reply.stdout == "ok"
+    assert (reply.stdout, reply.duration_s) == ("ok", 2.25)
 
 
-@given(cut=st.integers(min_value=0, max_value=200))
+@given(cut=st.integers(min_value=0, max_value=80))
 def test_a_cut_answer_is_no_answer(cut: int) -> None:
     commands = [sh("a"), sh("b")]
-    whole = b"\nrrtest 0 000 1 5 3\nfirstbad\nrrtest 1 004 1 6 0\nsecond"
+    whole = b"\nrrtest 0 000 1 5 3 1.0 2.0\nfirstbad\nrrtest 1 004 1 6 0 1.0 2.0\nsecond"
     for reply, full in zip(read_frames(whole[:cut], commands, "rrtest"), ("first", "second"), strict=True):
         assert (reply.stdout, reply.exit is None) in ((full, False), ("", True))
 

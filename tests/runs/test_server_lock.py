@@ -31,8 +31,13 @@ def lock_file(fleet: SimFleet, server: str = "server1") -> Path:
     return fleet.benches[server].root / "run/rankready/lock"
 
 
-async def hold(fleet: SimFleet, verb: str = "apply") -> Hold:
-    return await take(fleet.site(), verb, fleet.cluster.servers)
+async def hold(fleet: SimFleet, home: str = "") -> Hold:
+    return await take(fleet.site(fleet.root / home if home else None), "apply", fleet.cluster.servers)
+
+
+def someone() -> Owner:
+    """This process, but with its records elsewhere."""
+    return me("apply", Path("/elsewhere"))
 
 
 def leave_behind(fleet: SimFleet, who: Owner, boot: str = BOOT) -> None:
@@ -42,7 +47,7 @@ def leave_behind(fleet: SimFleet, who: Owner, boot: str = BOOT) -> None:
 
 def dead() -> Owner:
     """A process of this machine that has ended, with its number."""
-    code = "from rankready.runs.lock import me; print(me('apply').line())"
+    code = "from rankready.runs.lock import me; from pathlib import Path; print(me('apply', Path('/elsewhere')).line())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     found = owner(done.stdout)
     assert found is not None
@@ -51,7 +56,7 @@ def dead() -> Owner:
 
 async def test_a_second_run_on_another_machine_is_told_who_from_where_since_when(tmp_path: Path) -> None:
     fleet = sim_fleet(tmp_path)
-    leave_behind(fleet, replace(me("apply"), user="li", host="ops7", pid=42, since="2026-11-30T08:00:00+00:00"))
+    leave_behind(fleet, replace(someone(), user="li", host="ops7", pid=42, since="2026-11-30T08:00:00+00:00"))
     site = fleet.site()
     with pytest.raises(Locked) as told:
         await apply(site, await draw(site))
@@ -65,7 +70,7 @@ async def test_a_second_run_on_another_machine_is_told_who_from_where_since_when
 
 async def test_of_two_at_once_one_gets_all_and_the_other_none(tmp_path: Path) -> None:
     fleet = sim_fleet(tmp_path, (1, 1, 1))
-    got = await asyncio.gather(hold(fleet), hold(fleet), return_exceptions=True)
+    got = await asyncio.gather(hold(fleet, "a"), hold(fleet, "b"), return_exceptions=True)
     whole = [g for g in got if not isinstance(g, BaseException)]
     assert all(isinstance(g, Locked) for g in got if isinstance(g, BaseException))
     assert len(whole) <= 1
@@ -89,20 +94,26 @@ async def test_the_lock_of_a_process_that_has_ended_is_taken_over_and_that_is_sa
 @pytest.mark.parametrize("moved", [{"started": "1"}, {"boot": "another boot of this machine"}])
 async def test_a_later_process_of_the_same_number_is_not_the_holder(tmp_path: Path, moved: dict[str, str]) -> None:
     fleet = sim_fleet(tmp_path, (1,))
-    leave_behind(fleet, replace(me("apply"), **moved))
+    leave_behind(fleet, replace(someone(), **moved))
     assert (await hold(fleet)).freed == ("server1",)
 
 
 async def test_a_live_process_of_this_machine_holds(tmp_path: Path) -> None:
     fleet = sim_fleet(tmp_path, (1,))
-    leave_behind(fleet, me("apply"))
+    leave_behind(fleet, someone())
     with pytest.raises(Locked):
         await hold(fleet)
 
 
+async def test_what_a_run_from_the_same_home_left_on_a_lost_server_is_taken_over(tmp_path: Path) -> None:
+    fleet = sim_fleet(tmp_path, (1,))
+    leave_behind(fleet, me("apply", fleet.site().home))
+    assert (await hold(fleet)).freed == ("server1",)
+
+
 async def test_a_lock_older_than_the_servers_boot_is_taken_over(tmp_path: Path) -> None:
     fleet = sim_fleet(tmp_path, (1,))
-    leave_behind(fleet, replace(me("apply"), host="ops7"), boot="an earlier boot")
+    leave_behind(fleet, replace(someone(), host="ops7"), boot="an earlier boot")
     assert (await hold(fleet)).freed == ("server1",)
 
 
@@ -112,7 +123,7 @@ async def test_a_lock_that_does_not_say_whose_it_is_holds_and_its_words_are_show
     lock_file(fleet).write_text(f"x\n{BOOT}\nnobody\n")
     with pytest.raises(Locked, match="does not say who"):
         await hold(fleet)
-    leave_behind(fleet, replace(me("apply"), host="ops7", user="li\x1b[2J"))
+    leave_behind(fleet, replace(someone(), host="ops7", user="li\x1b[2J"))
     with pytest.raises(Locked) as told:
         await hold(fleet)
     assert "\x1b" not in str(told.value)

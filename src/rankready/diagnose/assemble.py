@@ -50,7 +50,8 @@ def assemble(bundle: Bundle, book: Book) -> Case:
     pages = _own_pages(bundle.pages, job)
     raw = read(pages, book, year_of(job.started or _any_moment(pages)))
     people = unknown_ranks(roster(job, raw), (e for e in raw if e.stream is Stream.OUTPUT))
-    raw = tuple(_named(e, people) for e in raw)
+    workers = {(e.host, e.number("pid")): e.rank for e in raw if e.kind == "worker"}
+    raw = tuple(_named(e, people, workers) for e in raw)
     pages = tuple(p for p in pages if _known(p, people))
     raw = tuple(e for e in raw if _ours(e, people))
     clocks = offsets(_witnesses(job, bundle.collected, people, (pages, raw)), job.started, utc=job.utc)
@@ -114,13 +115,15 @@ def _any_moment(pages: Sequence[Page]) -> float | None:
     return next((m for p in pages if (m := file_stamp(p.stamp)) is not None), None)
 
 
-def _named(event: Event, people: Roster) -> Event:
+def _named(event: Event, people: Roster, workers: Mapping[tuple[str, int | None], int | None]) -> Event:
     """Say whose event it is: by process, by rank of the file, by the kernel's pid, by device."""
     if event.rank is not None:
         return event
     rank = people.of_pid(event.host, event.pid)
     if rank is None and event.stream is Stream.KERNEL:
-        rank = people.of_pid(event.host, event.number("pid"))
+        rank = people.of_kernel(event.host, event.number("pid"))
+    if rank is None and event.stream is Stream.KERNEL:
+        rank = workers.get((event.host, event.number("pid")))
     device = event.number("device") if event.stream in (Stream.KERNEL, Stream.DEVICE) else None
     if device is None:
         device = event.device

@@ -58,32 +58,20 @@ def beats(case: Case) -> Blame | None:
 
 def _stuck(case: Case, told: Sequence[Beat]) -> Blame:
     ranks = tuple(dict.fromkeys(b.rank for b in told))
-    waits = [e for e in case.of("stuck_io") if e.rank in ranks]
-    storage = [e for e in case.of("storage_gone") if e.host in {case.roster.host_of(r) for r in ranks}]
-    if waits:
-        ranks = tuple(r for r in ranks if any(e.rank == r for e in waits))
     at = case.stall if case.stall is not None else (told[0].at or 0.0) - case.execute_s / 2
-    known = [e.at for e in storage if e.at is not None and e.at < at]
-    proof = (*waits[:1], *storage[:1])
+    process = case.roster.by_rank[ranks[0]]
     return Blame(
-        kind="stuck_io" if proof else "stuck",
+        kind="stuck",
         hosts=case.hosts_of(ranks),
         ranks=ranks,
-        at=min([at, *known]),
-        certainty=Certainty.SURE if waits else (Certainty.LIKELY if len(ranks) == 1 else Certainty.MAYBE),
-        lines=tuple(e.line for e in (*proof, told[0].event)),
+        at=at,
+        certainty=Certainty.LIKELY if len(ranks) == 1 else Certainty.MAYBE,
+        lines=(told[0].event.line,),
         codes=("STUCK",),
-        fields=_fields(case, ranks, storage),
+        fields={"pid": str(process.host_pid or process.pid or "PID")},
         place_known=len(ranks) <= FEW,
         witnesses=len({b.by for b in told}),
     )
-
-
-def _fields(case: Case, ranks: Sequence[int], storage: Sequence[Event]) -> dict[str, str]:
-    process = case.roster.by_rank.get(ranks[0])
-    pid = (process.host_pid or process.pid) if process else None
-    server = storage[0].fields.get("server", "") if storage else ""
-    return {"pid": str(pid or "PID"), "server": f" ({server})" if server else ""}
 
 
 def _lost(case: Case, told: Sequence[Beat]) -> Blame | None:

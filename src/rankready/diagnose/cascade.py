@@ -16,6 +16,7 @@ from rankready.diagnose.lost import lost
 from rankready.diagnose.operators import operators
 from rankready.diagnose.peers import peers
 from rankready.diagnose.silence import dark_hosts, silence
+from rankready.diagnose.storage import with_storage
 from rankready.diagnose.verdict import Outcome, Verdict
 from rankready.kind.signature import Role
 from rankready.model.finding import Certainty
@@ -36,7 +37,7 @@ def judge(case: Case, faults: Mapping[str, Fault]) -> Verdict:
     found = [blame for rule in RULES if (blame := rule(case)) is not None]
     if not found:
         return Verdict(outcome=_nothing(case), suspects=())
-    blame = _adjusted(case, lost(case, found[0]))
+    blame = _adjusted(case, lost(case, with_storage(case, found[0])))
     known = faults[blame.kind].known if blame.kind in faults else True
     if not blame.place_known:
         others = tuple(b for b in found[1:] if not b.place_known and b.kind != blame.kind)

@@ -114,6 +114,26 @@ class Case:
         return found
 
     @cached_property
+    def members(self) -> dict[tuple[str, int], int]:
+        """(communicator, its own rank number) → rank of the world."""
+        found: dict[tuple[str, int], int] = {}
+        for event in self.of("entry", "table_entry", "wait_group"):
+            number, group = event.number("rank"), event.fields.get("group")
+            if event.rank is not None and number is not None and group:
+                found.setdefault((group, number), event.rank)
+        return found
+
+    def world_rank(self, event: Event, number: int) -> int | None:
+        """Return the rank of the world for a number that a waiting rank's line gives a member of its communicator."""
+        for told in self.of("wait_group"):
+            if told.rank != event.rank:
+                continue
+            if told.number("size") == self.roster.size:
+                return number
+            return self.members.get((told.fields["group"], number))
+        return number
+
+    @cached_property
     def progressed(self) -> float | None:
         """The last moment at which training went on, over all ranks."""
         return max((e.at for e in self.of("progress") if e.at is not None), default=None)

@@ -10,7 +10,7 @@ from rankready.model.finding import Certainty
 
 if TYPE_CHECKING:
     from rankready.diagnose.case import Case
-    from rankready.diagnose.event import Event
+    from rankready.diagnose.event import Event, Line
 
 PAIR = 2
 
@@ -22,6 +22,8 @@ def edges(case: Case) -> Blame | None:
         return None
     lines = tuple(e.line for e in told)
     ends = sinks(waits)
+    if ends and case.roster.host_of(ends[0]) in case.dark():
+        return _dark(case, case.roster.host_of(ends[0]), lines, len(waits))
     if ends:
         first = ends[0]
         return Blame(
@@ -49,6 +51,19 @@ def edges(case: Case) -> Blame | None:
     )
 
 
+def _dark(case: Case, host: str, lines: tuple[Line, ...], witnesses: int) -> Blame:
+    """All waits end on a server of which nothing was read: any of its ranks may be meant."""
+    return Blame(
+        kind="host_silent",
+        hosts=(host,),
+        ranks=case.roster.on(host),
+        at=case.stall,
+        certainty=Certainty.MAYBE,
+        lines=lines,
+        witnesses=witnesses,
+    )
+
+
 def _waits(case: Case) -> tuple[dict[int, set[int]], tuple[Event, ...]]:
     waits: dict[int, set[int]] = {}
     told = []
@@ -58,6 +73,8 @@ def _waits(case: Case) -> tuple[dict[int, set[int]], tuple[Event, ...]]:
         if text == "local" and event.rank is not None:
             peers = set()
             waits.setdefault(event.rank, set())
+        if event.kind != "waited_for":
+            peers = {w for p in peers if (w := case.world_rank(event, p)) is not None}
         peers = {p for p in peers if p in case.roster.by_rank and p != event.rank}
         if event.rank is not None and peers:
             waits.setdefault(event.rank, set()).update(peers)

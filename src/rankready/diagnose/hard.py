@@ -221,7 +221,7 @@ def _blame(case: Case, chosen: Claim, claims: Sequence[Claim]) -> Blame:
         kind=chosen.kind,
         hosts=tuple(h for h in case.roster.names if any(case.roster.host_of(r) == h for r in ranks)),
         ranks=ranks,
-        at=None if chosen.at == INF else chosen.at,
+        at=case.stall if chosen.at == INF else chosen.at,
         certainty=Certainty.SURE if len(sources) > 1 or len(claims) == len(same) else Certainty.LIKELY,
         lines=_spread(tuple(dict.fromkeys(lines))),
         codes=chosen.codes,

@@ -43,9 +43,8 @@ def links(case: Case) -> Blame | None:
         )
     hosts = case.hosts_of(ends)
     dark = all(r not in case.read for r in ends)
-    whole = dark and len(ends) > 1
     return Blame(
-        kind="host_silent" if whole else "stuck",
+        kind="host_silent" if dark else "stuck",
         hosts=hosts,
         ranks=ends if len(hosts) == 1 or len(ends) == 1 else tuple(sorted(ends)),
         at=at,

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rankready.diagnose.case import Case
 
 OPENED_S = 60.0  # a process opens its error log within this of its start
+VAGUE = ("stuck", "unknown", "exited")
 OUTSIDE = ("host_oom_kill", "link_down", "hbm_ecc", "stuck_io", "host_silent", "late_start", "never_started", "wrong_nic")
 
 
@@ -25,6 +26,6 @@ def lost(case: Case, blame: Blame) -> Blame:
         return blame
     if left - start <= OPENED_S or left <= case.stall:
         return blame
-    if blame.at is not None and blame.at < left:
+    if blame.kind not in VAGUE and blame.at is not None and blame.at < left:
         return blame
     return replace(blame, kind="first_error_lost", at=case.stall, certainty=Certainty.MAYBE, place_known=True)

@@ -22,6 +22,7 @@ class Roster:
 
     by_rank: Mapping[int, Process]
     by_pid: Mapping[tuple[str, int], int]
+    by_kernel: Mapping[tuple[str, int], int]  # by the pid that the kernel knows
     by_place: Mapping[tuple[str, int], int]  # (host, physical device)
     by_address: Mapping[str, int]
     hosts: Mapping[str, str] = field(default_factory=dict)  # a server's address or id → host
@@ -35,6 +36,10 @@ class Roster:
     def of_pid(self, host: str, pid: int | None) -> int | None:
         """Find a rank by its process, as the process itself or the kernel numbers it."""
         return None if pid is None else self.by_pid.get((host, pid))
+
+    def of_kernel(self, host: str, pid: int | None) -> int | None:
+        """Find a rank by its process as the kernel numbers it: in a container not the number that it has itself."""
+        return None if pid is None else self.by_kernel.get((host, pid))
 
     def at(self, server: str, device: int | None) -> int | None:
         """Find a rank by its server (host, address or ``address%interface``) and physical device."""
@@ -128,13 +133,18 @@ def _joined(recorded: Process, said: Process) -> Process:
 def _indexed(known: Mapping[int, Process], hosts: dict[str, str], size: int) -> Roster:
     found = dict(sorted(known.items()))
     pids: dict[tuple[str, int], int] = {}
+    kernel: dict[tuple[str, int], int] = {}
     for process in found.values():
-        for pid in (process.host_pid, process.pid):
-            if pid is not None:
-                pids[(process.host, pid)] = process.rank
+        outside = process.host_pid if process.host_pid is not None else process.pid
+        if outside is not None:
+            kernel[(process.host, outside)] = process.rank
+            pids.setdefault((process.host, outside), process.rank)
+        if process.pid is not None:
+            pids[(process.host, process.pid)] = process.rank
     return Roster(
         by_rank=found,
         by_pid=pids,
+        by_kernel=kernel,
         by_place={(p.host, p.device): p.rank for p in found.values() if p.device is not None},
         by_address={p.address: p.rank for p in found.values() if p.address},
         hosts=hosts,

@@ -21,7 +21,7 @@ def silence(case: Case) -> Blame | None:
     silent = tuple(r for r in ranks if r not in waiting and r in case.read and not _stopped(case, r))
     if not silent or len(waiting) < len(ranks) / 2 or case.unread():
         return None
-    dead = tuple(r for r in silent if r in case.ends and case.ends[r].failed)
+    dead = tuple(r for r in silent if _died_early(case, r))
     places = dead or silent
     first = min((e for r in waiting if (e := case.first(r, Role.TIMEOUT, Role.LEFT))), key=lambda e: e.at or 0.0)
     pid = case.roster.by_rank[places[0]].pid
@@ -56,6 +56,13 @@ def dark_hosts(case: Case) -> Blame | None:
         place_known=len(dark) == 1,
         witnesses=len(case.waiting()),
     )
+
+
+def _died_early(case: Case, rank: int) -> bool:
+    """Tell whether it ended before the others had given it up; later it was ended because they had."""
+    end = case.ends.get(rank)
+    reports = [e.at for r in case.waiting() if (e := case.first(r, Role.TIMEOUT, Role.LEFT)) and e.at is not None]
+    return bool(end and end.failed and (end.at is None or not reports or end.at < min(reports)))
 
 
 def _stopped(case: Case, rank: int) -> bool:

@@ -62,7 +62,8 @@ class Breakage:
             self._broken.remove(item)
         left = self._differences() if not self._broken else []
         if left:
-            raise LabError(f"healed, but not as before: {'; '.join(left)}")
+            words = "; ".join(left)
+            raise LabError(f"healed, but not as before: {words}", zh=f"已恢复，但与原状不一致：{words}")
         return {"healed": [self._told(item) for item in chosen], "left": self.in_force()}
 
     def in_force(self) -> list[dict[str, Any]]:
@@ -126,7 +127,8 @@ def known_fault(kind: str) -> Fault:
     for fault in known_faults():
         if fault.kind == kind:
             return fault
-    raise LabError(f"no fault is called {kind}; there are: {', '.join(f.kind for f in known_faults())}")
+    kinds = ", ".join(f.kind for f in known_faults())
+    raise LabError(f"no fault is called {kind}; there are: {kinds}", zh=f"没有名为 {kind} 的故障；可用：{kinds}")
 
 
 def asked_places(fault: Fault, places: Sequence[str], spec: LabSpec) -> tuple[Place, ...]:

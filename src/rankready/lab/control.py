@@ -47,14 +47,22 @@ def ask(directory: Path, question: Message, timeout_s: float = REQUEST_TIMEOUT_S
             with link.makefile("rb") as stream:
                 line = stream.readline(_MOST_BYTES)
         except TimeoutError as error:
-            raise LabError(f"the lab in {directory} did not answer within {timeout_s:g} s") from error
+            raise LabError(
+                f"the lab in {directory} did not answer within {timeout_s:g} s",
+                zh=f"{directory} 中的模拟集群 {timeout_s:g} 秒内无应答",
+            ) from error
         except OSError as error:
-            raise LabError(f"no lab runs in {directory}: {error.strerror or error}") from error
+            reason = error.strerror or str(error)
+            raise LabError(
+                f"no lab runs in {directory}: {reason}", zh=f"{directory} 中没有运行的模拟集群：{reason}"
+            ) from error
     if not line:
-        raise LabError(f"the lab in {directory} ended while it was asked")
+        raise LabError(
+            f"the lab in {directory} ended while it was asked", zh=f"{directory} 中的模拟集群在应答前已结束"
+        )
     answer: Message = json.loads(line)
     if "error" in answer:
-        raise LabError(answer["error"])
+        raise LabError(answer["error"], zh=answer.get("zh", ""))
     found: Message = answer["ok"]
     return found
 
@@ -80,9 +88,9 @@ async def _answered(line: bytes, answer: Callable[[Message], Awaitable[Message]]
     try:
         return {"ok": await asyncio.wait_for(answer(json.loads(line)), REQUEST_TIMEOUT_S)}
     except LabError as error:
-        return {"error": str(error)}
+        return {"error": error.text.en, "zh": error.text.zh}
     except TimeoutError:
-        return {"error": f"not done within {REQUEST_TIMEOUT_S:g} s"}
+        return {"error": f"not done within {REQUEST_TIMEOUT_S:g} s", "zh": f"{REQUEST_TIMEOUT_S:g} 秒内未完成"}
     except (ValueError, KeyError, TypeError) as error:
         return {"error": f"not a request: {error!r}"}
 

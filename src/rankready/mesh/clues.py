@@ -17,18 +17,6 @@ if TYPE_CHECKING:
     from rankready.model.place import Place
     from rankready.model.snapshot import Seen
 
-ROOTS = (
-    "NET001",
-    "NET002",
-    "NET003",
-    "NET004",
-    "NET005",
-    "CAB002",
-    "CAB003",
-    "HST002",
-)
-"""Findings of an audit that explain a silent device (facts/mesh 10)."""
-
 
 class Kind(StrEnum):
     """What a suspect is suspected of."""
@@ -36,6 +24,11 @@ class Kind(StrEnum):
     LINK = "link_down"
     ADDRESS = "address"
     VLAN = "vlan"
+    DUPLICATE = "duplicate_address"
+    NETMASK = "netmask"
+    GATEWAY = "gateway"
+    CABLE = "cable"
+    MISSING = "missing"
     DEVICE = "device"  # link and address are fine, or not known: NIC, optic, cable, port or its configuration
     ISLAND = "island"
     SERVER = "server"
@@ -47,6 +40,19 @@ class Kind(StrEnum):
     PATH = "path"
     PARTITION = "partition"
     SLOW_HOST = "slow_host"
+
+
+ROOTS = {
+    "NET001": Kind.LINK,
+    "NET002": Kind.ADDRESS,
+    "NET003": Kind.DUPLICATE,
+    "NET004": Kind.NETMASK,
+    "NET005": Kind.GATEWAY,
+    "CAB002": Kind.CABLE,
+    "CAB003": Kind.VLAN,
+    "HST002": Kind.MISSING,
+}
+"""Findings of an audit that explain a silent or lossy device, and what they make of it (facts/mesh 10)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +67,9 @@ class Clues:
     usual: dict[Hashable, int | None]
 
     def kind(self, device: Place) -> Kind:
-        """Return what the device's own facts make of its silence."""
+        """Return what the audit, else the device's own facts make of its silence."""
+        if device in self.roots:
+            return ROOTS[self.roots[device]]
         link = self.seen.at(device, Link)
         if link is not None and link.state is LinkState.DOWN:
             return Kind.LINK

@@ -30,6 +30,26 @@ NEXT = {
         en="compare the VLAN of the switch port of {a} with the other ports of its segment",
         zh="比较 {a} 所接交换机端口与同网段其他端口的 VLAN",
     ),
+    Kind.DUPLICATE: Text(
+        en="rankready plan: another device holds the address of {a}",
+        zh="执行 rankready plan：{a} 的地址被另一设备占用",
+    ),
+    Kind.NETMASK: Text(
+        en="rankready plan: the netmask of {a} is not the planned one",
+        zh="执行 rankready plan：{a} 的掩码与规划不一致",
+    ),
+    Kind.GATEWAY: Text(
+        en="rankready plan: the gateway of {a} is not the planned one",
+        zh="执行 rankready plan：{a} 的网关与规划不一致",
+    ),
+    Kind.CABLE: Text(
+        en="rankready cabling: the cable of {a} ends at another port",
+        zh="执行 rankready cabling：{a} 的线缆接在了别的端口",
+    ),
+    Kind.MISSING: Text(
+        en="look for {a} on the PCIe bus and in the BMC",
+        zh="在 PCIe 总线与 BMC 上查找 {a}",
+    ),
     Kind.DEVICE: Text(
         en="swap the cables of {a} and a good device at the leaf: the fault stays with the port or follows the device",
         zh="在 leaf 上互换 {a} 与一个正常设备的线缆：故障留在端口，或跟随设备",

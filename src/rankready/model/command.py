@@ -12,6 +12,7 @@ class Command:
     ``lane`` names what must not run at the same time: commands of one lane run one after another, lanes may overlap
     within a limit (facts/hccn 2.2). ``retry_busy`` asks for back-off when ``busy`` (a text) shows in either stream.
     ``shell`` is a constant script of our own, run as ``sh -c SHELL sh ARGV...``; never built from remote words.
+    ``owner`` names who answers: after two of its calls ran out of time, one script asks it nothing more.
     """
 
     argv: tuple[str, ...]
@@ -20,6 +21,7 @@ class Command:
     stdin: str = ""
     busy: str = ""
     shell: str = ""
+    owner: str = ""
 
     def __str__(self) -> str:
         """The command as a person would type it, for evidence."""
@@ -28,7 +30,11 @@ class Command:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What one command answered. ``exit`` is None when it never ended by itself (timeout, lost connection)."""
+    """What one command answered. ``exit`` is None when it never ended by itself (timeout, lost connection).
+
+    ``tries`` is 0 for a command that was not started: its owner had ceased to answer, or the script's time was up.
+    ``duration_s`` is the last try's, as the server measured it; 0.0 where it could not.
+    """
 
     command: Command
     stdout: str

@@ -8,6 +8,7 @@
     ├── StalePlan         the cluster moved since the plan was made
     ├── Locked            someone else is changing this cluster: who, since when
     ├── Unreachable       a server did not answer
+    │   └── Unanswered    nor did it refuse: another try may help
     ├── Unreadable        a server answered in words that we don't know
     └── LabError          the make-believe cluster can't do that here: what, and why
 
@@ -17,6 +18,8 @@ A remote command that ends non-zero is a ``Reply``, not an exception.
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from rankready.model.text import Text
 
 
 class RankreadyError(Exception):
@@ -66,9 +69,21 @@ class Unreachable(RankreadyError):  # noqa: N818  (the same)
     """A server did not answer."""
 
 
+class Unanswered(Unreachable):
+    """A server did not answer, nor did it refuse us: another try may help (facts/transport 5.8)."""
+
+
 class Unreadable(RankreadyError):  # noqa: N818  (the same)
     """A server answered in words that we don't know."""
 
 
 class LabError(RankreadyError):
-    """The make-believe cluster can't do that here: what was asked, and why not."""
+    """The make-believe cluster can't do that here: what was asked, and why not; ``text`` in both languages.
+
+    Without ``zh`` the words are a program's own, the same in either.
+    """
+
+    def __init__(self, en: str, *, zh: str = "") -> None:
+        """Take the statement in English and in Chinese."""
+        self.text = Text(en=en, zh=zh or en)
+        super().__init__(en)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import random
+import resource
 from typing import TYPE_CHECKING, TypeVar
 
-from rankready.model.errors import Unreachable
+from rankready.model.errors import Unanswered, Unreachable
 from rankready.model.snapshot import Gap
 
 if TYPE_CHECKING:
@@ -16,8 +19,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-CONNECT_WINDOW = 48  # handshakes at a time (facts/transport 5.4)
-WORK_WINDOW = 256
+CONNECT_WINDOW = 256  # sockets on their way; the transport holds handshakes to fewer (facts/transport 5.4)
+WORK_WINDOW = 512  # scripts in flight: what bounds memory
+PAUSES_S = (1.0, 4.0)  # before the second and the third try, which wait at the end of the queue
+RETRY_WITHIN_S = 8.0  # a server that is silent for longer costs its time once
 
 
 class Fleet:
@@ -32,6 +37,7 @@ class Fleet:
         self._locks: dict[str, asyncio.Lock] = {}
         self._connecting = asyncio.Semaphore(CONNECT_WINDOW)
         self._working = asyncio.Semaphore(WORK_WINDOW)
+        _allow_files(len(cluster.servers))
 
     async def session(self, server: Server, *, again: bool = False) -> Session:
         """Return the held session of a server, connecting on first use; raises Unreachable.
@@ -47,13 +53,27 @@ class Fleet:
             if server.name in self._refused:
                 raise self._refused[server.name]
             try:
-                async with self._connecting:
-                    opened = await self.transport.connect(server)
+                opened = await self._connected(server)
             except Unreachable as refused:
                 self._refused[server.name] = refused
                 raise
             self._sessions[server.name] = opened
             return opened
+
+    async def _connected(self, server: Server) -> Session:
+        """Connect; who did not answer is tried twice more, who refused (a login, a host key) never."""
+        clock = asyncio.get_running_loop().time
+        give_up = clock() + RETRY_WITHIN_S
+        for pause in PAUSES_S:
+            try:
+                async with self._connecting:
+                    return await self.transport.connect(server)
+            except Unanswered:
+                if clock() > give_up:
+                    raise
+            await asyncio.sleep(pause * random.uniform(0.8, 1.2))  # noqa: S311  (jitter)
+        async with self._connecting:
+            return await self.transport.connect(server)
 
     async def _drop(self, server: Server) -> None:
         self._refused.pop(server.name, None)
@@ -61,19 +81,30 @@ class Fleet:
             await held.close()
 
     async def each(
-        self, work: Callable[[Server, Session], Awaitable[T]], servers: Iterable[Server] | None = None
+        self,
+        work: Callable[[Server, Session], Awaitable[T]],
+        servers: Iterable[Server] | None = None,
+        *,
+        at_once: int = 0,
     ) -> dict[str, T | Gap]:
-        """Do ``work`` on every server in parallel; a server that can't be reached gets a Gap. Cluster order."""
+        """Do ``work`` on every server in parallel; a server that can't be reached gets a Gap. Cluster order.
+
+        ``at_once``: servers that work side by side, for work that mostly waits; 0: as many as memory allows for
+        scripts with long answers.
+        """
         chosen = tuple(self.cluster.servers if servers is None else servers)
-        done = await asyncio.gather(*(self._one(work, server) for server in chosen))
+        window = asyncio.Semaphore(at_once) if at_once else self._working
+        done = await asyncio.gather(*(self._one(work, server, window) for server in chosen))
         return dict(zip((s.name for s in chosen), done, strict=True))
 
-    async def _one(self, work: Callable[[Server, Session], Awaitable[T]], server: Server) -> T | Gap:
-        async with self._working:
+    async def _one(
+        self, work: Callable[[Server, Session], Awaitable[T]], server: Server, window: asyncio.Semaphore
+    ) -> T | Gap:
+        async with window:
             try:
                 return await work(server, await self.session(server))
             except Unreachable as lost:
-                self._sessions.pop(server.name, None)
+                await self._drop(server)
                 self._refused[server.name] = lost
                 return Gap(str(lost))
 
@@ -82,3 +113,12 @@ class Fleet:
         sessions, self._sessions = tuple(self._sessions.values()), {}
         await asyncio.gather(*(s.close() for s in sessions))
         await self.transport.close()
+
+
+def _allow_files(servers: int) -> None:
+    """Raise the soft limit of open files to the hard one where a cluster may need it: one descriptor a connection."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= 2 * servers + 128:
+        return
+    with contextlib.suppress(ValueError, OSError):  # macOS reports a hard limit that it does not grant
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -8,7 +8,7 @@ from rankready.model.errors import ConfigError, Mistake
 from rankready.model.observed.device import DeviceHeld
 from rankready.model.observed.host import Chips
 from rankready.model.place import server_place
-from rankready.model.snapshot import Seen
+from rankready.model.snapshot import Gap, Seen
 from rankready.model.text import Text, visible
 
 if TYPE_CHECKING:
@@ -23,9 +23,13 @@ Holders = dict[str, list[Text]]
 
 
 def holders(snapshot: Snapshot, places: Iterable[Place]) -> Holders:
-    """Return device → who holds it, of these places; a device of which neither tool tells is held as well."""
+    """Return device → who holds it, of these places; a device of which neither tool tells is held as well.
+
+    A server that told nothing at all is lost, not held: nothing will be set there.
+    """
     seen = Seen(snapshot)
-    found = {str(place): _who(place, seen) for place in dict.fromkeys(places)}
+    there = {place.name for (place, _), fact in snapshot.facts.items() if not isinstance(fact, Gap)}
+    found = {str(place): _who(place, seen) for place in dict.fromkeys(places) if place.name in there}
     return {place: who for place, who in found.items() if who}
 
 

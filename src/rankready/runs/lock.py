@@ -28,7 +28,10 @@ UNNAMED = Text(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Owner:
-    """Who holds a lock. ``started`` and ``boot`` tell a process from a later one of the same number."""
+    """Who holds a lock. ``started`` and ``boot`` tell a process from a later one of the same number.
+
+    ``home``: where that run's own records and lock lie on its machine.
+    """
 
     verb: str
     user: str
@@ -37,6 +40,7 @@ class Owner:
     since: str
     started: str = ""
     boot: str = ""
+    home: str = ""
 
     def line(self) -> str:
         """Write it as one line of JSON."""
@@ -50,17 +54,22 @@ class Owner:
             zh=f"{user} 自 {since} 起在 {host} 上（进程 {self.pid}）正用 {verb} 修改本集群",
         )
 
-    def gone(self) -> bool:
-        """Tell whether the holder is known to have ended: a process of this machine that no longer runs."""
+    def gone(self, home: Path) -> bool:
+        """Tell whether the holder is known to have ended: a process of this machine that no longer runs.
+
+        Whoever asks holds the lock of ``home``; so another run from there can't be alive either.
+        """
         if self.host != socket.gethostname():
             return False
+        if self.home == str(home.absolute()):
+            return True
         if self.boot and self.boot != _boot():
             return True
         started = _started(self.pid)
         return started is None or (bool(self.started) and started != self.started)
 
 
-def me(verb: str) -> Owner:
+def me(verb: str, home: Path) -> Owner:
     """Name this process."""
     pid = os.getpid()
     return Owner(
@@ -71,6 +80,7 @@ def me(verb: str) -> Owner:
         since=now_utc(),
         started=_started(pid) or "",
         boot=_boot(),
+        home=str(home.absolute()),
     )
 
 
@@ -98,7 +108,7 @@ def held(home: Path, verb: str) -> Iterator[None]:
         except BlockingIOError:
             raise Locked(_holder(home / "lock", os.read(handle, 4096))) from None
         os.ftruncate(handle, 0)
-        os.write(handle, me(verb).line().encode())
+        os.write(handle, me(verb, home).line().encode())
         yield
         os.ftruncate(handle, 0)
     finally:

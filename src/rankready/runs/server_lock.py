@@ -79,14 +79,15 @@ class Hold:
 async def take(site: Site, verb: str, servers: Sequence[Server]) -> Hold:
     """Take the lock on every server; raises Locked, holding none, where another run has one.
 
+    The caller holds the lock of ``site.home``.
     A lock whose holder is a process of this machine that no longer runs, or that is older than the server's boot, is
     taken over, and that is said.
     """
-    token, line = secrets.token_hex(8), me(verb).line()
+    token, line = secrets.token_hex(8), me(verb, site.home).line()
 
     async def one(_server: Server, session: Session) -> tuple[str, ...]:
         said = await _try(session, (token, line, ""))
-        if said[:1] == ("held",) and (who := _named(said)) is not None and who.gone():
+        if said[:1] == ("held",) and (who := _named(said)) is not None and who.gone(site.home):
             said = await _try(session, (token, line, said[2]))
         return said
 

@@ -42,10 +42,10 @@ FAULTS = (
     Fault(
         kind="host_silent",
         code="LOG040",
-        title=Text(en="all its ranks stopped answering at once and nothing could be read from it", zh="其所有 rank 同时失联，且无法读取其日志"),
+        title=Text(en="the others wait for it, and nothing could be read from it", zh="其他节点在等待它，且无法读取其日志"),
         means=Text(
-            en="Every rank of one server went silent together: the server died, lost its power or its network.",
-            zh="一台服务器上的所有 rank 同时沉默：服务器宕机、断电或断网。",
+            en="The ranks of one server went silent: it died, lost its power or its network, or its logs were not collected.",
+            zh="一台服务器上的 rank 沉默：宕机、断电、断网，或其日志未采集。",
         ),
         mend=Text(en="look at the server itself (power, console), then: rankready logs", zh="检查该服务器（电源、控制台），然后：rankready logs"),
         check="HST001",
@@ -54,10 +54,10 @@ FAULTS = (
     Fault(
         kind="stuck",
         code="LOG041",
-        title=Text(en="its process lives, but its work stands still", zh="进程存活，但算子停滞"),
+        title=Text(en="its work stands still", zh="其工作停滞"),
         means=Text(
-            en="The process answers, so it is not dead; it simply no longer gets on.",
-            zh="进程仍有响应，未退出，但不再推进。",
+            en="The process no longer gets on, and nothing says that it ended. Where the heartbeat says STUCK, it lives.",
+            zh="进程不再推进，且没有退出的迹象；心跳报 STUCK 时进程仍存活。",
         ),
         mend=Text(en="look where it stands: py-spy dump --pid {pid}", zh="查看停在何处：py-spy dump --pid {pid}"),
         known=False,

@@ -96,6 +96,14 @@ SIGNATURES = (
         literal="RankID:",
     ),
     Signature(
+        kind="worker",
+        pattern=re.compile(r"DataLoader worker \(pid(?:\(s\))? (?P<pid>\d+)", _A),
+        title=Text(en="names a process of its own that failed", zh="报告自身子进程失败"),
+        role=Role.FACT,
+        streams=_SEEN,
+        literal="DataLoader worker",
+    ),
+    Signature(
         kind="stopped",
         pattern=re.compile(r"[Rr]eceived signal 15|Received SIGTERM|received SIGTERM", _A),
         title=Text(en="was told to stop", zh="收到停止信号"),

@@ -10,12 +10,13 @@ import asyncio
 import contextlib
 import os
 import socket
+from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 import asyncssh
 
 from rankready.kind.transport import RawReply
-from rankready.model.errors import Unreachable
+from rankready.model.errors import Unanswered, Unreachable
 from rankready.transports._ssh_names import SSH_PORT, from_ssh, resolve, split_port
 
 if TYPE_CHECKING:
@@ -26,8 +27,21 @@ if TYPE_CHECKING:
     from rankready.transports._ssh_names import Resolved
 
 TCP_TIMEOUT_S = 5.0
+BANNER_TIMEOUT_S = 10.0
+HANDSHAKES = 48  # at a time: a wider window only makes each of them slower (facts/transport 5.4)
 CHANNELS = 8  # per connection: a server's MaxSessions is 10 by default (facts/transport 5.4)
 _CHUNK = 262144
+_Address = tuple[int, int, int, str, tuple[str, int] | tuple[str, int, int, int] | tuple[int, bytes]]
+
+_FINAL = (
+    ConnectionRefusedError,
+    asyncssh.PermissionDenied,
+    asyncssh.HostKeyNotVerifiable,
+    asyncssh.KeyExchangeFailed,
+    asyncssh.ProtocolError,
+    asyncssh.ProtocolNotSupported,
+)
+"""What another try would not change (facts/transport 5.8); a refused port is an answer too."""
 
 _OPTIONS = {
     "config": [],
@@ -122,18 +136,21 @@ class SshSession:
 
     async def _run(self, script: bytes, timeout_s: float, limit: int) -> RawReply:
         process = await self._start("exec /bin/sh -s")
+        out, err = _Bounded(limit), _Bounded(limit)
         try:
             async with asyncio.timeout(timeout_s):
                 sent = asyncio.create_task(_send(process, script))
-                out, err = await asyncio.gather(_bounded(process.stdout, limit), _bounded(process.stderr, limit))
+                await asyncio.gather(out.fill(process.stdout), err.fill(process.stderr))
                 await sent
                 await process.wait_closed()
         except TimeoutError:
-            process.close()
-            return RawReply(stdout=b"", stderr=b"", exit=None)
+            process.close()  # what came until now may hold whole answers
+            return RawReply(stdout=bytes(out.data), stderr=bytes(err.data), exit=None)
         if process.exit_status is None and self._connection.is_closed():
             raise Unreachable(f"{self._name}: connection lost while a script ran")
-        return RawReply(stdout=out[0], stderr=err[0], exit=process.exit_status, cut=out[1] or err[1])
+        return RawReply(
+            stdout=bytes(out.data), stderr=bytes(err.data), exit=process.exit_status, cut=out.cut or err.cut
+        )
 
     async def open(self, command: str) -> SshChannel:
         """Start a constant command of ours with its streams attached; raises Unreachable."""
@@ -165,14 +182,18 @@ async def _send(process: asyncssh.SSHClientProcess[bytes], script: bytes) -> Non
         process.stdin.write_eof()
 
 
-async def _bounded(stream: asyncssh.SSHReader[bytes], limit: int) -> tuple[bytes, bool]:
-    parts: list[bytes] = []
-    size = 0
-    while data := await stream.read(65536):
-        if size < limit:
-            parts.append(data[: limit - size])
-        size += len(data)
-    return b"".join(parts), size > limit
+class _Bounded:
+    """What a stream printed, up to a limit; the rest is read and dropped, so that the command can go on."""
+
+    def __init__(self, limit: int) -> None:
+        self.data = bytearray()
+        self.cut = False
+        self._limit = limit
+
+    async def fill(self, stream: asyncssh.SSHReader[bytes]) -> None:
+        while data := await stream.read(65536):
+            self.cut = self.cut or len(self.data) + len(data) > self._limit
+            self.data += data[: self._limit - len(self.data)]
 
 
 class SshTransport:
@@ -185,20 +206,25 @@ class SshTransport:
         self._keys: dict[Path, asyncssh.SSHKey | None] = {}
         self._known: dict[tuple[Path, ...], asyncssh.SSHKnownHosts] = {}
         self._jumps: dict[str, asyncio.Task[asyncssh.SSHClientConnection]] = {}
+        self._handshakes = asyncio.Semaphore(HANDSHAKES)
 
     async def connect(self, server: Server, *, timeout_s: float = 15.0) -> SshSession:
-        """Log in to one server; raises Unreachable with the reason in one line."""
+        """Log in to one server; raises Unreachable with the reason in one line, Unanswered where a try may help.
+
+        ``timeout_s`` is the handshake's own clock; it starts when its turn has come (facts/transport 5.4).
+        """
         resolved = await resolve(server.login)
         try:
             return SshSession(await self._connect(resolved, timeout_s), server.name)
         except (OSError, asyncssh.Error, TimeoutError) as error:
-            raise Unreachable(f"{server.name} ({server.login}): {self._reason(error, resolved)}") from error
+            kind = Unreachable if isinstance(error, _FINAL) else Unanswered
+            raise kind(f"{server.name} ({server.login}): {self._reason(error, resolved)}") from error
 
     async def _connect(self, to: Resolved, timeout_s: float) -> asyncssh.SSHClientConnection:
         tunnel = await self._jump(to.jump, timeout_s) if to.jump else None
         sock = None if tunnel else await _tcp(to.host, to.port)
         try:
-            async with asyncio.timeout(timeout_s):
+            async with self._handshakes, asyncio.timeout(timeout_s):
                 return await asyncssh.connect(
                     to.host,
                     to.port,
@@ -263,10 +289,14 @@ class SshTransport:
 
 
 async def _tcp(host: str, port: int) -> socket.socket:
-    """Connect with a clock of its own, so that a slow handshake elsewhere can't run this one out."""
+    """Connect with a clock of its own, so that a slow handshake elsewhere can't run this one out.
+
+    The server must have spoken, too: an SSH server speaks first, and one that is silent would else hold one of the few
+    handshakes until its clock ran out.
+    """
     loop = asyncio.get_running_loop()
     last: OSError = OSError(f"{host}: no address")
-    for family, kind, proto, _, address in await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+    for family, kind, proto, _, address in await _addresses(host, port):
         sock = socket.socket(family, kind, proto)
         sock.setblocking(False)
         try:
@@ -277,9 +307,33 @@ async def _tcp(host: str, port: int) -> socket.socket:
             last = error
         else:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            return sock
+            if await _spoke(loop, sock):
+                return sock
+            last = OSError(f"port {port} accepts and is silent for {BANNER_TIMEOUT_S:g} s")
         sock.close()
     raise last
+
+
+async def _addresses(host: str, port: int) -> list[_Address]:
+    """Look a name up; an address needs no thread."""
+    try:
+        family = socket.AF_INET if ip_address(host).version == 4 else socket.AF_INET6  # noqa: PLR2004  (IPv4)
+    except ValueError:
+        return await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [(family, socket.SOCK_STREAM, 0, "", (host, port))]
+
+
+async def _spoke(loop: asyncio.AbstractEventLoop, sock: socket.socket) -> bool:
+    """Wait until the first byte is there, and leave it there."""
+    there = loop.create_future()
+    loop.add_reader(sock, lambda: there.done() or there.set_result(None))
+    try:
+        await asyncio.wait_for(there, BANNER_TIMEOUT_S)
+    except TimeoutError:
+        return False
+    finally:
+        loop.remove_reader(sock)
+    return True
 
 
 def _read_key(path: Path) -> asyncssh.SSHKey | None:
