@@ -2,7 +2,8 @@
 
 Run: ``python bench/apply.py [servers …]`` (default 2 32). Where the time goes: every script that is sent is timed from
 the client's side and put under its purpose; servers work at the same time, so the parts are given as the wall time in
-which at least one server was at it. The naive loop sends the same commands, one ssh each, and reads every value back.
+which at least one server was at it. The naive loop sends the same commands, one ssh each, and reads every
+value back; some of its calls are timed, the rest is reckoned from them.
 """
 
 from __future__ import annotations
@@ -42,9 +43,11 @@ class Clock:
         self.setting = False
 
     def add(self, part: str, began: float) -> None:
+        """Note a span that ends now."""
         self.spans[part].append((began, time.perf_counter()))
 
     def seconds(self, part: str) -> float:
+        """Add up the time in which at least one span of this purpose was open."""
         total, end = 0.0, 0.0
         for start, stop in sorted(self.spans[part]):
             total += max(0.0, stop - max(start, end))
@@ -53,10 +56,13 @@ class Clock:
 
 
 class TimedSession:
+    """A session that notes how long its scripts take."""
+
     def __init__(self, inner: Session, clock: Clock) -> None:
         self.inner, self.clock = inner, clock
 
     async def run(self, script: bytes, *, timeout_s: float, limit: int = 16 << 20) -> RawReply:
+        """See Session."""
         began = time.perf_counter()
         reply = await self.inner.run(script, timeout_s=timeout_s, limit=limit)
         self.clock.add(self._part(script), began)
@@ -71,22 +77,27 @@ class TimedSession:
         return "read back" if self.clock.setting else "observe"
 
     async def close(self) -> None:
+        """Leave."""
         await self.inner.close()
 
 
 class TimedTransport:
+    """A transport that notes how long it takes to connect."""
+
     name = "timed"
 
     def __init__(self, inner: Transport, clock: Clock) -> None:
         self.inner, self.clock = inner, clock
 
     async def connect(self, server: Server, *, timeout_s: float = 15.0) -> TimedSession:
+        """See Transport."""
         began = time.perf_counter()
         session = await self.inner.connect(server, timeout_s=timeout_s)
         self.clock.add("connect", began)
         return TimedSession(session, self.clock)
 
     async def close(self) -> None:
+        """Leave."""
         await self.inner.close()
 
 
@@ -132,9 +143,13 @@ def measured(servers: int, folder: Path) -> bool:
     each, calls = asyncio.run(naive(folder, commands))
     limit = LIMITS_S.get(servers)
     ok = record.exit == 0 and not record.extra.get("not_accepted") and (limit is None or seconds <= limit)
-    print(f"{servers}x8: {seconds:.2f} s to set {record.extra.get('changed')} values and read them back, exit {record.exit}")
+    changed = record.extra.get("changed")
+    print(f"{servers}x8: {seconds:.2f} s to set {changed} values and read them back, exit {record.exit}")
     print("   " + ", ".join(f"{part} {clock.seconds(part):.2f} s" for part in PARTS))
-    print(f"   naive loop: {calls} ssh calls at {each * 1000:.0f} ms = {each * calls:.0f} s, {each * calls / seconds:.1f} times as long")
+    loop = each * calls
+    print(
+        f"   naive loop: {calls} ssh calls at {each * 1000:.0f} ms = {loop:.0f} s, {loop / seconds:.1f} times as long"
+    )
     if limit is not None:
         print(f"   limit {limit:g} s: {'kept' if ok else 'BROKEN'}")
     return ok
@@ -142,4 +157,5 @@ def measured(servers: int, folder: Path) -> bool:
 
 if __name__ == "__main__":
     sizes = [int(word) for word in sys.argv[1:]] or list(LIMITS_S)
-    sys.exit(0 if all([one(size) for size in sizes]) else 1)
+    kept = [one(size) for size in sizes]
+    sys.exit(0 if all(kept) else 1)

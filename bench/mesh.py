@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-import tracemalloc
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
@@ -17,7 +16,7 @@ from rankready.mesh.schedule import schedule
 from rankready.model.cluster import Generation
 from rankready.products import atlas_a2
 
-HEAD = ("servers", "mode", "per host", "rounds", "bound", "planned", "make s", "own calls s", "peak MB")
+HEAD = ("servers", "mode", "per host", "rounds", "bound", "planned", "make s", "own calls s")
 
 
 def main() -> None:
@@ -28,19 +27,16 @@ def main() -> None:
             for per_host in (1, 8):
                 order.shift_order.cache_clear()
                 order.best_seed.cache_clear()
-                tracemalloc.start()
                 began = time.perf_counter()
                 plan = schedule(cluster, atlas_a2.PRODUCT, mode=mode, per_host=per_host, leaf=32)
                 made = time.perf_counter() - began
-                peak = tracemalloc.get_traced_memory()[1] / 1e6
-                tracemalloc.stop()
                 began = time.perf_counter()
                 calls = sum(1 for _ in plan.calls("server1"))
                 walked = time.perf_counter() - began
                 assert calls
                 rounds = len(plan.steps) + len(plan.references)
                 cells = (servers, mode.value, per_host, rounds, plan.bound, plan.planned)
-                print("".join(f"{c:>13}" for c in cells) + f"{made:>13.3f}{walked:>13.3f}{peak:>13.1f}")
+                print("".join(f"{c:>13}" for c in cells) + f"{made:>13.3f}{walked:>13.3f}")
 
 
 if __name__ == "__main__":

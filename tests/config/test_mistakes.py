@@ -483,8 +483,8 @@ def test_many_aliases_of_aliases_end_quickly(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_is_a_mistake(tmp_path: Path) -> None:
-    from rankready.config.read import read  # noqa: PLC0415  (only here)
-    from rankready.model.errors import ConfigError  # noqa: PLC0415  (only here)
+    from rankready.config.read import read
+    from rankready.model.errors import ConfigError
 
     for path in (tmp_path / "none.yaml", tmp_path):
         with pytest.raises(ConfigError) as caught:

@@ -84,9 +84,9 @@ def test_a_pair_is_split_by_a_known_fault_at_one_end() -> None:
     cluster = make_cluster(2, Generation.A1, Topology.DIRECT)
     results = probe_all(cluster, Fabric(cluster=cluster, dead={X}))
     judged = mesh_verdicts(cluster, NOTHING, results, audit=audit("CAB002", X))
-    assert outcomes(judged) == {"server1/3": "unknown", "server2/3": "implied"}
+    assert outcomes(judged) == {"server1/3": "implied", "server2/3": "implied"}
     assert not failing(judged)
-    assert next(v.reason for v in judged if v.place == device_place("server1", 3)).endswith("server2/3")
+    assert next(v.reason for v in judged if v.place == device_place("server1", 3)) == "CAB002 server2/3"
 
 
 @pytest.mark.parametrize("code", ["NET001", "NET002", "NET003", "NET004", "CAB002", "CAB003"])
@@ -210,6 +210,22 @@ def test_a_starved_host_blames_no_device() -> None:
     where = localise(cluster, NOTHING, results)
     assert where.slow_hosts == {"server2"}
     assert [(str(s.places[0]), s.kind) for s in where.suspects] == [("server2", Kind.SLOW_HOST)]
+
+
+@pytest.mark.parametrize("servers", [2, 3, 4])
+def test_a_lossy_device_that_one_host_calls_again_and_again_makes_no_slow_host(servers: int) -> None:
+    cluster = make_cluster(servers)
+    loss = {X: 0.3, device_place("server2", 5): 0.3}
+    for seed in range(10):
+        _, results = walk(Fabric(cluster=cluster, seed=seed, loss=loss), atlas_a1.PRODUCT)
+        assert localise(cluster, NOTHING, results).slow_hosts == frozenset()
+
+
+def test_a_suspect_that_the_audit_knows_is_suspected_of_that() -> None:
+    cluster = make_cluster(16)
+    _, results = walk(Fabric(cluster=cluster, loss={X: 0.5}), atlas_a1.PRODUCT)
+    (suspect,) = localise(cluster, NOTHING, results, audit=audit("NET003", X)).suspects
+    assert (suspect.kind, suspect.places) == (Kind.DUPLICATE, (X,))
 
 
 @pytest.mark.parametrize("servers", [2, 3, 16])

@@ -88,7 +88,7 @@ def test_any_renumbering_of_a_server_arrives(old: list[int], new: list[int], bla
     moves = [move(d, carried.get(d), n) for d, n in enumerate(new) if carried.get(d) != n]
     shifted = {d: n + 1 for d, n in carried.items()}
     raised = [
-        move(c.place.device, None if d not in shifted else shifted[d], (int(ip_interface(c.after).ip) & 0xFF) + 1)
+        move(c.place.device, shifted.get(d), (int(ip_interface(c.after).ip) & 0xFF) + 1)
         for c in moves
         for d in (c.place.device,)
     ]

@@ -7,7 +7,7 @@ from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING
 
 import pytest
-from sim_fleet import SimFleet, plain_json, set_by_hand, sim_fleet
+from sim_fleet import plain_json, set_by_hand, sim_fleet
 
 from rankready import catalog
 from rankready.model.cluster import Generation
@@ -21,6 +21,8 @@ from rankready.runs.stale import against, meant_by_unfinished, refuse_other_inte
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from sim_fleet import SimFleet
 
     from rankready.model.record import Record
 
@@ -204,7 +206,9 @@ async def test_a_saved_plan_is_applied_exactly_or_refused_with_what_moved(tmp_pa
     site = fleet.site()
     record = await apply(site, against(await draw(site), saved))
     assert record.exit == 0
-    with pytest.raises(StalePlan, match=r"server1/0 address: unset \(planned 10.20.0.1/24\) then, 10.20.0.1/24 \(as planned\) now"):
+    with pytest.raises(
+        StalePlan, match=r"server1/0 address: unset \(planned 10.20.0.1/24\) then, 10.20.0.1/24 \(as planned\) now"
+    ):
         against(await draw(fleet.site()), saved)
 
 

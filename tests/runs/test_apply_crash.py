@@ -7,20 +7,22 @@ import os
 import signal
 import sys
 from ipaddress import ip_interface
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-from sim_fleet import SimFleet, set_by_hand, sim_fleet
+from sim_fleet import set_by_hand, sim_fleet
 
 from rankready.model.errors import ConfigError
 from rankready.runs.apply import apply
-from rankready.runs.journal import Journal, entries, latest, unfinished
+from rankready.runs.journal import unfinished
 from rankready.runs.plan import draw
 from rankready.runs.stale import meant_by_unfinished, refuse_other_intent
 from rankready.runs.undo import journal_of, undo
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from sim_fleet import SimFleet
 
     from rankready.model.record import Record
 
@@ -80,12 +82,12 @@ async def _put_back(fleet: SimFleet) -> Record:
 
 
 def child(fleet: SimFleet, *, at_write: int | None = None) -> int:
-    """Apply in a process of its own, killed as it is about to fsync for the n-th time; returns the signal it died of."""
+    """Apply in a process of its own, killed at its n-th fsync; returns the signal that it died of."""
     pid = os.fork()
     if not pid:
         seen = 0
 
-        def profile(_frame: object, event: str, function: Any) -> None:
+        def profile(_frame: object, event: str, function: object) -> None:
             nonlocal seen
             if event == "c_call" and function is os.fsync:
                 seen += 1
@@ -104,11 +106,13 @@ def child(fleet: SimFleet, *, at_write: int | None = None) -> int:
 def kill_before_set(fleet: SimFleet, number: int) -> int:
     """Apply in a process of its own, killed from the server's side as the n-th set of the whole run begins."""
     counted = fleet.root / "counted"
+    script = (
+        f'echo x >>"{counted}"; [ "$(wc -l <"{counted}")" -ne {number} ] || kill -9 "$(cat "{fleet.root}/pid")"\n'
+        "sleep 0.02\n"
+    )
     for name in fleet.benches:
         for each in range(1, SETS + 1):
-            fleet.spy(name).with_name(f"{name}.sets.{each}").write_text(
-                f'echo x >>"{counted}"; [ "$(wc -l <"{counted}")" -ne {number} ] || kill -9 "$(cat "{fleet.root}/pid")"; sleep 0.02\n'
-            )
+            fleet.spy(name).with_name(f"{name}.sets.{each}").write_text(script)
     pid = os.fork()
     if not pid:
         (fleet.root / "pid").write_text(str(os.getpid()))

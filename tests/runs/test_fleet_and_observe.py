@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from small_cluster import CLUSTER
 
 from rankready.kind.question import Question, Scope
-from rankready.model.command import Command, Reply
+from rankready.model.command import Command
 from rankready.model.errors import Unreachable
 from rankready.model.observed.device import Mtu
 from rankready.model.observed.host import Listening
-from rankready.model.place import Place, device_place, server_place
+from rankready.model.place import device_place, server_place
 from rankready.model.snapshot import Gap, Seen
 from rankready.runs.fleet import Fleet
 from rankready.runs.observe import observe
@@ -22,6 +22,8 @@ from rankready.transports.local import LocalSession
 if TYPE_CHECKING:
     from rankready.kind.transport import Session
     from rankready.model.cluster import Server
+    from rankready.model.command import Reply
+    from rankready.model.place import Place
 
 
 class Partly:

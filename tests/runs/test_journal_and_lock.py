@@ -58,7 +58,10 @@ def test_a_second_operator_is_told_who_holds_the_lock(tmp_path: Path) -> None:
 
 
 def test_a_dead_holder_holds_nothing(tmp_path: Path) -> None:
-    code = f"import os, pathlib; from rankready.runs.lock import held; h = held(pathlib.Path({str(tmp_path)!r}), 'apply'); h.__enter__(); os._exit(9)"
+    code = (
+        "import os, pathlib; from rankready.runs.lock import held; "
+        f"h = held(pathlib.Path({str(tmp_path)!r}), 'apply'); h.__enter__(); os._exit(9)"
+    )
     subprocess.run([sys.executable, "-c", code], check=False)
     with held(tmp_path, "undo"):
         assert "undo" in (tmp_path / "lock").read_text()

@@ -33,9 +33,9 @@ async def test_nothing_starts_when_the_look_finds_something(tmp_path: Path) -> N
         asked = Asked(argv=(str(TRAIN),), count=2, master_port=sock.getsockname()[1])
         record = await launch(site, asked, options([]))
     assert (record.exit, record.extra["cause"], record.extra["job"]) == (1, "not_started", None)
-    assert [v.code for v in record.verdicts if v.findings] == ["JOB001"]
+    assert [v.code for v in record.verdicts if v.findings] == ["JOB006"]
     assert not (transport.root / "server1/.rankready/jobs").exists()
-    assert any("JOB001" in t.en for t in said)
+    assert any("JOB006" in t.en for t in said)
 
 
 async def test_an_unreachable_server_makes_it_incomplete(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ async def test_servers_that_are_ready_pass(tmp_path: Path) -> None:
     spec = replace(train_spec(site), argv=("train.py",), setup="train.py")
     verdicts = await preflight(site, spec)
     assert bad(verdicts) == []
-    assert {v.code for v in verdicts} == {"JOB001", "JOB002", "JOB003", "JOB004", "JOB005"}
+    assert {v.code for v in verdicts} == {"JOB002", "JOB003", "JOB004", "JOB005", "JOB006"}
 
 
 async def test_a_taken_master_port_is_found_on_node_0_only(tmp_path: Path) -> None:
@@ -43,7 +43,7 @@ async def test_a_taken_master_port_is_found_on_node_0_only(tmp_path: Path) -> No
         sock.listen()
         spec = replace(train_spec(site), master_port=sock.getsockname()[1])
         verdicts = await preflight(site, spec, script=False)
-    assert bad(verdicts) == [("JOB001", "server1", Outcome.FAIL)]
+    assert bad(verdicts) == [("JOB006", "server1", Outcome.FAIL)]
     finding = next(f for v in verdicts for f in v.findings)
     assert str(spec.master_port) in finding.message.en
     assert str(spec.master_port) in finding.message.zh

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import subprocess
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankready.model.command import Command, Reply
+from rankready.model.command import Command
 from rankready.runs.script import ask, compile_script, read_frames
 from rankready.transports.local import LocalSession
+
+if TYPE_CHECKING:
+    from rankready.model.command import Reply
 
 SHELLS = ("/bin/dash", "/bin/bash")
 
@@ -59,7 +63,8 @@ def test_a_hanging_command_costs_only_itself() -> None:
 
 
 def test_busy_is_retried_and_counted() -> None:
-    script = 'f=$1; n=$(cat "$f" 2>/dev/null || echo 0); n=$((n+1)); echo $n >"$f"; [ $n -ge 3 ] && echo ok || echo "is busy"'
+    count = 'f=$1; n=$(cat "$f" 2>/dev/null || echo 0); n=$((n+1)); echo $n >"$f"; '
+    script = count + '[ $n -ge 3 ] && echo ok || echo "is busy"'
     done = subprocess.run(["mktemp"], capture_output=True, text=True, check=True)
     (reply,) = answers([sh(script, done.stdout.strip(), busy="busy")])
     assert (reply.stdout, reply.tries) == ("ok\n", 3)

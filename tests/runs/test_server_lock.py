@@ -10,18 +10,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from sim_fleet import SimFleet, sim_fleet
+from sim_fleet import sim_fleet
 
 from rankready.model.command import Command
 from rankready.model.errors import Locked
 from rankready.runs import server_lock
 from rankready.runs.apply import apply
-from rankready.runs.lock import Owner, me, owner
+from rankready.runs.lock import me, owner
 from rankready.runs.plan import draw
 from rankready.runs.script import ask
 from rankready.runs.server_lock import FENCED, fenced, leave, take
 
 if TYPE_CHECKING:
+    from sim_fleet import SimFleet
+
+    from rankready.runs.lock import Owner
     from rankready.runs.server_lock import Hold
 
 BOOT = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
@@ -94,7 +97,7 @@ async def test_the_lock_of_a_process_that_has_ended_is_taken_over_and_that_is_sa
 @pytest.mark.parametrize("moved", [{"started": "1"}, {"boot": "another boot of this machine"}])
 async def test_a_later_process_of_the_same_number_is_not_the_holder(tmp_path: Path, moved: dict[str, str]) -> None:
     fleet = sim_fleet(tmp_path, (1,))
-    leave_behind(fleet, replace(someone(), **moved))
+    leave_behind(fleet, replace(someone(), **moved))  # type: ignore[arg-type]
     assert (await hold(fleet)).freed == ("server1",)
 
 
@@ -155,7 +158,7 @@ async def test_taking_over_waits_for_the_set_that_still_runs(tmp_path: Path) -> 
     running = asyncio.create_task(
         ask(fleet.sessions["server1"], [fenced(Command(argv=("sh", "-c", script)), mine.token)])
     )
-    while not (tmp_path / "log").exists():
+    while not (tmp_path / "log").exists():  # noqa: ASYNC110  (a file of another process, no event of ours)
         await asyncio.sleep(0.01)
     words = lock_file(fleet).read_text().splitlines()
     leave_behind(fleet, dead())

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from sim_fleet import SimFleet, set_by_hand, sim_fleet
+from sim_fleet import set_by_hand, sim_fleet
 
 from rankready import catalog
 from rankready.model.errors import ConfigError
@@ -18,6 +18,8 @@ from rankready.runs.undo import journal_of, undo
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from sim_fleet import SimFleet
 
     from rankready.model.record import Record
 
@@ -116,7 +118,9 @@ async def test_a_device_with_a_job_is_left_alone_until_it_is_named(tmp_path: Pat
 
 async def test_a_server_that_is_not_reached_leaves_it_incomplete_and_open(tmp_path: Path) -> None:
     fleet = sim_fleet(tmp_path).planned(server1_0="10.20.0.1/24", server1_1="10.20.0.2/24")
-    given = {f"server{s}/{d}": (f"10.20.0.{40 + 2 * s + d}/24", "10.20.0.254", "10.20.0.254") for s in (1, 2) for d in (0, 1)}
+    given = {
+        f"server{s}/{d}": (f"10.20.0.{40 + 2 * s + d}/24", "10.20.0.254", "10.20.0.254") for s in (1, 2) for d in (0, 1)
+    }
     set_by_hand(fleet, given)
     fleet = fleet.planned(**{f"server{s}_{d}": f"10.20.0.{10 * s + d}/24" for s in (1, 2) for d in (0, 1)})
     before = fleet.state()

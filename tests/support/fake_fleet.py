@@ -30,7 +30,9 @@ class FolderSession(LocalSession):
         self.break_after: int | None = None
         self.before_run: Callable[[], None] | None = None
 
-    async def run(self, script: bytes, *, timeout_s: float, limit: int = 16 << 20) -> RawReply:
+    async def run(
+        self, script: bytes, *, timeout_s: float, limit: int = 16 << 20, quiet_s: float | None = None
+    ) -> RawReply:
         self.scripts.append(script)
         if self.before_run is not None:
             self.before_run()

@@ -41,6 +41,8 @@ class GuardedJob:
         self.spec: dict[str, Any] = {
             "job": self.job,
             "lease_s": 60,
+            "start_s": 0,
+            "address": "127.0.0.1",
             "grace_s": 1,
             "fail_hold_s": 60,
             "log_limit": 1 << 20,

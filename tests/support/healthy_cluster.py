@@ -7,8 +7,10 @@ from dataclasses import replace
 from ipaddress import IPv4Address, IPv4Interface
 from typing import TYPE_CHECKING, Any
 
+from healthy_host import HOST_READ, HOST_TYPES, host_facts
+
 from rankready.model.addressing import DeviceAddressing
-from rankready.model.cluster import Cable, Cluster, Generation, Login, ParameterPlane, Server, Topology
+from rankready.model.cluster import Cable, Cluster, Generation, JobDefaults, Login, ParameterPlane, Server, Topology
 from rankready.model.command import Command, Reply
 from rankready.model.observed.device import (
     DeviceAddress,
@@ -182,6 +184,7 @@ def _server_facts(cluster: Cluster, server: Server) -> list[object]:
         Ufw(active=False, installed=False),
         Firewalld(active=False, installed=False),
         Nft(chains=()),
+        *host_facts(server),
     ]
 
 
@@ -256,6 +259,7 @@ _READ: dict[str, Callable[[Any], object]] = {
         lines=tuple(ConfLine(line=i, key=k, device=d, value=x) for i, (k, d, x) in enumerate(v["lines"], 1)),
         problems=tuple(v.get("problems", [])),
     ),
+    **HOST_READ,
 }
 _TYPES: dict[str, type] = {
     t.__name__: t
@@ -263,7 +267,7 @@ _TYPES: dict[str, type] = {
         Link, DeviceAddress, DeviceGateway, NetDetect, NetHealth, Mac, Mtu, TlsSwitch, DeviceHeld, LinkHistory,
         Neighbour, Reached, HostNames, DeviceFiles, Chips, HccnConf, Ufw, Firewalld, Nft,
     )
-}  # fmt: skip
+} | HOST_TYPES  # fmt: skip
 
 
 def load_case(path: Path) -> tuple[Cluster, Facts, dict[tuple[str, str], str]]:
@@ -282,7 +286,8 @@ def load_case(path: Path) -> tuple[Cluster, Facts, dict[tuple[str, str], str]]:
     )
     plane = replace(cluster.parameter_plane, mtu=about.get("mtu"))
     cables = tuple(Cable(device=parse_place(d), far=parse_place(f)) for d, f in about.get("cables", {}).items())
-    cluster = replace(cluster, parameter_plane=plane, cables=cables)
+    job = JobDefaults(**about.get("job", {}))
+    cluster = replace(cluster, parameter_plane=plane, cables=cables, job=job)
     facts = healthy_facts(cluster)
     for one, other in case.get("swap", []):
         swap_neighbours(facts, parse_place(one), parse_place(other))

@@ -275,6 +275,7 @@ def never_started(b: Bundle) -> Truth:
     for r in ranks[:-1]:
         b.files = {p: [(t, x.replace(f"ranks[{len(ranks) - 1}]", f"ranks[{len(ranks)}]").replace(f"rankNum[{len(ranks) - 1}]", f"rankNum[{len(ranks)}]")) for t, x in v] for p, v in b.files.items()}
     _unconnected(b, [gone.rank], agents=False)
+    gone.pid = None
     return Truth("cause", "never_started", (gone.host,), (gone.rank,), 2, 130)
 
 

@@ -6,7 +6,6 @@ import json
 import os
 from dataclasses import dataclass, field, replace
 from ipaddress import ip_interface
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lab_bench import BIN, Bench
@@ -21,6 +20,7 @@ from rankready.transports.local import LocalSession
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from rankready.kind.transport import RawReply
     from rankready.model.record import Record
@@ -53,7 +53,9 @@ class SimSession(LocalSession):
 
     _lost = False
 
-    async def run(self, script: bytes, *, timeout_s: float, limit: int = 16 << 20) -> RawReply:
+    async def run(
+        self, script: bytes, *, timeout_s: float, limit: int = 16 << 20, quiet_s: float | None = None
+    ) -> RawReply:
         if self._lost:
             raise Unreachable(f"{self.name}: connection refused")
         reply = await super().run(script, timeout_s=timeout_s, limit=limit)
@@ -73,7 +75,7 @@ class SimFleet:
     name: str = "sim"
     sessions: dict[str, SimSession] = field(default_factory=dict)
 
-    async def connect(self, server: Server, *, timeout_s: float = 15.0) -> SimSession:  # noqa: ARG002  (the protocol's names)
+    async def connect(self, server: Server, *, timeout_s: float = 15.0) -> SimSession:
         return self.sessions[server.name]
 
     async def close(self) -> None:
@@ -83,7 +85,10 @@ class SimFleet:
         """Fresh surroundings, as every run has them."""
         said: list[Text] = []
         return Site(
-            cluster=self.cluster, fleet=Fleet(self.cluster, self), home=home or self.root / ".rankready", say=said.append
+            cluster=self.cluster,
+            fleet=Fleet(self.cluster, self),
+            home=home or self.root / ".rankready",
+            say=said.append,
         )
 
     def planned(self, **addresses: str) -> SimFleet:
@@ -136,7 +141,9 @@ def sim_fleet(root: Path, devices: tuple[int, ...] = (2, 2), *, generation: Gene
             topology=Topology.SWITCH,
             servers=tuple(Server(name=n, login=Login(host=n), devices=mine) for n, mine in ids.items()),
             parameter_plane=ParameterPlane(
-                segments=(Segment(network=ip_interface("10.20.0.0/24").network, gateway=ip_interface("10.20.0.254/24").ip),)
+                segments=(
+                    Segment(network=ip_interface("10.20.0.0/24").network, gateway=ip_interface("10.20.0.254/24").ip),
+                )
             ),
         ),
     )
@@ -146,7 +153,7 @@ def sim_fleet(root: Path, devices: tuple[int, ...] = (2, 2), *, generation: Gene
     spy.chmod(0o755)
     fabric = root / "fabric"
     for name, mine in ids.items():
-        bench = _bench(root / name, name, mine, fabric, str(generation))
+        bench = _bench(root / name, mine, fabric, str(generation))
         fleet.benches[name] = bench
         for device in mine:
             (fabric / f"{name}.{device}").write_text("ADDR=\nMASK=\nGW=\nUP=1\nVLAN=100\n")
@@ -154,10 +161,10 @@ def sim_fleet(root: Path, devices: tuple[int, ...] = (2, 2), *, generation: Gene
     return fleet
 
 
-def _bench(folder: Path, name: str, ids: tuple[int, ...], fabric: Path, generation: str) -> Bench:
+def _bench(folder: Path, ids: tuple[int, ...], fabric: Path, generation: str) -> Bench:
     bench = Bench(
         folder,
-        LAB_SERVER=name,
+        LAB_SERVER=folder.name,
         LAB_DEVICES=" ".join(map(str, ids)),
         LAB_FABRIC=str(fabric),
         LAB_GENERATION=generation,
@@ -182,7 +189,7 @@ def _environment(root: Path, name: str, bench: Bench) -> dict[str, str]:
 
 
 def set_by_hand(fleet: SimFleet, given: Mapping[str, tuple[str, str, str]]) -> None:
-    """Give devices an address, a gateway and a target (each may be empty), on device and in the file, with other lines."""
+    """Give devices an address, a gateway and a target (each may be empty), on the device and in its server's file."""
     lines: dict[str, list[str]] = {name: ["# kept by hand", "mtu_0=9000"] for name in fleet.benches}
     for text, (address, gateway, target) in given.items():
         place = parse_place(text)

@@ -13,7 +13,8 @@ from fake_fleet import folder_site
 from rankready.launchers.ranks import LAUNCHER
 from rankready.model.ranks import LaunchSpec, Node
 from rankready.runs.guard_file import GuardTimes
-from rankready.runs.job import RunOptions, new_job_id
+from rankready.runs.controller import RunOptions
+from rankready.runs.job import new_job_id
 
 if TYPE_CHECKING:
     from fake_fleet import FolderTransport
@@ -58,7 +59,9 @@ def train_spec(site: Site, *args: str, devices: tuple[int, ...] = (0, 1), argv: 
     )
 
 
-def options(lines: list[str], *, lease_s: float = 20.0, grace_s: float = 1.0, detach: bool = False) -> RunOptions:
-    """Options that keep lines in a list."""
-    times = GuardTimes(lease_s=0.0 if detach else lease_s, grace_s=grace_s)
-    return RunOptions(emit=lines.append, times=times, detach=detach)
+def options(
+    lines: list[str], *, lease_s: float = 20.0, grace_s: float = 1.0, detach: bool = False, **more: object
+) -> RunOptions:
+    """Options that keep lines in a list; these servers have no devices to wait for."""
+    times = GuardTimes(lease_s=0.0 if detach else lease_s, start_s=20.0 if detach else 0.0, grace_s=grace_s)
+    return RunOptions(emit=lines.append, times=times, detach=detach, **{"free_s": 0.0, **more})  # type: ignore[arg-type]

@@ -102,7 +102,7 @@ async def test_a_channel_carries_both_ways_until_its_input_ends(login: Login) ->
 
 async def test_an_unknown_host_key_is_refused_with_what_to_do(login: Login, tmp_path: Path) -> None:
     (tmp_path / "empty").write_text("")
-    with pytest.raises(Unreachable, match="host key is not known in .*empty"):
+    with pytest.raises(Unreachable, match=r"host key is not known in .*empty"):
         await SshTransport().connect(server(login, known_hosts=tmp_path / "empty"))
 
 

@@ -138,6 +138,12 @@ def agree(said: Said, question: Text, *, yes: bool) -> None:
         fail(Text(en="nothing was changed", zh="未做任何修改").to(said.lang), INTERRUPTED)
 
 
+def agree_in_person(said: Said, question: Text, *, yes: bool) -> None:
+    """Ask before a change that the command line names already; only a person at a terminal is asked."""
+    if sys.stdin.isatty():
+        agree(said, question, yes=yes)
+
+
 def load(said: Said) -> Cluster:
     """Read cluster.yaml; ends with every mistake of the file."""
     from pathlib import Path  # noqa: PLC0415  (start-up time)

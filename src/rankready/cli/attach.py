@@ -15,18 +15,25 @@ if TYPE_CHECKING:
 
 @click.command("attach")
 @click.argument("job")
+@click.option("--rank", "ranks", multiple=True, type=click.IntRange(min=0), help="Show this rank's lines alone.")
+@click.option(
+    "--from", "since", type=click.Choice(["here", "start", "now"]), default="here",
+    help="Show lines from where this machine's copy ends, all, or new ones.",
+)  # fmt: skip
 @json_option
 @click.pass_context
-def COMMAND(ctx: click.Context, job: str, *, as_json: bool) -> None:  # noqa: N802  (the name that the group looks for)
+def COMMAND(ctx: click.Context, job: str, ranks: tuple[int, ...], since: str, *, as_json: bool) -> None:  # noqa: N802  (the name that the group looks for)
     """Show JOB's lines until it is over; when a rank fails anywhere, end it everywhere, as `run` does.
 
-    Ctrl-C leaves, the job goes on. Exit as `run`: 0 done, 1 failed, 3 not known.
+    Ctrl-C leaves, the job goes on; one that was detached with --lease lives on as long as somebody is attached. Exit as
+    `run`: 0 done (or left), 1 failed, 3 not known.
     """
 
     async def work(site: Site) -> Record:
-        from rankready.runs.job import RunOptions  # noqa: PLC0415  (start-up time)
-        from rankready.runs.jobs import attach  # noqa: PLC0415  (the same)
+        from rankready.runs.controller import RunOptions  # noqa: PLC0415  (start-up time)
+        from rankready.runs.jobs import From, attach  # noqa: PLC0415  (the same)
 
-        return await attach(site, job, RunOptions(emit=lambda line: click.echo(line, err=as_json)))
+        options = RunOptions(emit=lambda line: click.echo(line, err=as_json), ranks=frozenset(ranks))
+        return await attach(site, job, options, From(since))
 
     run_site(ctx, work, as_json=as_json)

@@ -31,19 +31,36 @@ _WIDEST = 100
 @json_option
 @click.pass_obj
 def COMMAND(said: Said, code: str, *, as_json: bool) -> None:  # noqa: N802  (the catalogue's name)
-    """Explain CODE (NET001) or a check's name (link_down).
+    """Explain CODE (NET001, LOG070, EI0002, 507015, 0x81078603) or a name (link_down).
 
     Exit 0: explained. 2: no such code; the nearest ones are named.
     """
     found = _checks()
     check = next((c for c in found if code.lower() in (c.code.lower(), c.name)), None)
     if check is None:
-        _unknown(said, code, tuple(found))
+        _log_word(said, code, tuple(found), as_json=as_json)
+        return
     explanation = found[check]
     if as_json:
         click.echo(json.dumps(_object(check, explanation), ensure_ascii=False, indent=2))
         return
     click.echo(_page(said, check, explanation))
+
+
+def _log_word(said: Said, code: str, checks: tuple[Check, ...], *, as_json: bool) -> None:
+    """Explain what logs show; ends when nothing is called so."""
+    from rankready.cli import _log_words  # noqa: PLC0415  (start-up time)
+
+    found = _log_words.find(code)
+    if found is None:
+        _unknown(said, code, checks)
+    told = _log_words.parts(found)
+    if as_json:
+        out: dict[str, object] = {"version": 1, "verb": "explain", "exit": 0, "code": found.code, "name": found.kind}
+        click.echo(json.dumps(out | {k: _pair(t) for k, t in told.items()}, ensure_ascii=False, indent=2))
+        return
+    head = "  ".join(p for p in (found.code, found.kind) if p)
+    click.echo(_body(said, head, told))
 
 
 def _checks() -> dict[Check, Explanation]:
@@ -61,7 +78,9 @@ def _checks() -> dict[Check, Explanation]:
 
 
 def _unknown(said: Said, code: str, checks: tuple[Check, ...]) -> NoReturn:
-    words = [c.code for c in checks] + [c.name for c in checks]
+    from rankready.cli import _log_words  # noqa: PLC0415  (start-up time)
+
+    words = [c.code for c in checks] + [c.name for c in checks] + _log_words.words()
     near = sorted(get_close_matches(code.upper(), words, n=3, cutoff=0.5)) or get_close_matches(code.lower(), words)
     shown = visible(code)[:60]
     hint = Text(en=f"; nearest: {', '.join(near)}", zh=f"；相近的有：{'、'.join(near)}").to(said.lang) if near else ""
@@ -83,12 +102,17 @@ def _pair(text: Text) -> dict[str, str]:
 
 
 def _page(said: Said, check: Check, explanation: Explanation) -> str:
+    head = f"{check.code}  {check.name}  {check.title.to(said.lang)}"
+    return _body(said, head, {key: getattr(explanation, key) for key in _HEADINGS})
+
+
+def _body(said: Said, head: str, told: dict[str, Text]) -> str:
     from rankready.reports._width import wrap  # noqa: PLC0415  (start-up time)
 
     width = min(_WIDEST, shutil.get_terminal_size((80, 24)).columns) - 2
-    lines = [f"{check.code}  {check.name}  {check.title.to(said.lang)}"]
+    lines = [head]
     for key, heading in _HEADINGS.items():
         lines += ["", heading.to(said.lang)]
-        for paragraph in getattr(explanation, key).to(said.lang).split("\n\n"):
+        for paragraph in told[key].to(said.lang).split("\n\n"):
             lines += [f"  {line}" for line in wrap(paragraph, width, 1000)]
     return "\n".join(lines)

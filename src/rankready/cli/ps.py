@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 def COMMAND(ctx: click.Context, *, as_json: bool) -> None:  # noqa: N802  (the name that the group looks for)
     """List every job folder on every server, newest first, whoever started it from wherever.
 
-    A job is `running` while its guard lives, `unguarded` when guard and guardian were both killed (`stop` sweeps its
-    processes), else `ended` or `failed`. Exit 3: a server could not be asked.
+    A job is `running` while its guard lives, `starting` until a detached one was confirmed everywhere, `unguarded` when
+    guard and guardian were both killed (`stop` sweeps its processes), else `ended`, `failed` or `stopped`. Exit 3: a
+    server could not be asked.
     """
 
     async def work(site: Site) -> Record:

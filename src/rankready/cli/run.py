@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankready.cli._app import USAGE, errors, fail, json_option, load, run_site, show
+from rankready.cli._app import USAGE, agree_in_person, errors, fail, json_option, load, run_site, show
+from rankready.model.text import Text
 
 if TYPE_CHECKING:
     from rankready.model.record import Record
-    from rankready.runs.job import RunOptions
+    from rankready.runs.controller import RunOptions
     from rankready.runs.job_spec import Asked
     from rankready.runs.site import Site
 
@@ -30,25 +31,32 @@ LARGEST = 1024  # devices in one range
 @click.option("--with", "extra", multiple=True, type=click.Path(exists=True), help="Bring this file or folder along.")
 @click.option("--no-sync", is_flag=True, help="The script lies on every server already.")
 @click.option("--grace", default=10.0, type=click.FloatRange(0, 3600), help="Seconds from TERM to KILL on Ctrl-C.")
-@click.option("--lease", default=10.0, type=click.FloatRange(3, 86400), help="Seconds without us until servers stop.")
-@click.option("--detach", is_flag=True, help="Leave once all ranks run; nobody ends the job then but stop.")
+@click.option("--lease", type=click.FloatRange(3, 86400), help="Seconds without us until servers stop (10).")
+@click.option("--detach", is_flag=True, help="Leave once all ranks run; with --lease somebody must attach in time.")
+@click.option("--max-restarts", default=0, metavar="N", type=click.IntRange(0, 1000), help="Start again on failure.")
+@click.option("--force", is_flag=True, help="Start on devices that another job holds.")
 @click.option("--dry-run", is_flag=True, help="Show what each server would execute; start nothing.")
-@click.option("--yes", "-y", is_flag=True, help="Accepted for scripts: naming SCRIPT is asking for it already.")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask; only a person at a terminal is asked.")
 @json_option
 @click.pass_context
-def COMMAND(ctx: click.Context, script: str, args: tuple[str, ...], **said: Any) -> None:  # noqa: N802, ANN401  (the name that the group looks for; click's options)
+def COMMAND(ctx: click.Context, /, script: str, args: tuple[str, ...], **said: Any) -> None:  # noqa: N802, ANN401  (the name that the group looks for; click's options)
     """Look, bring SCRIPT to every server, start all ranks, stream their lines, end all when one fails.
 
     One MASTER_ADDR and MASTER_PORT everywhere, ranks in the order of cluster.yaml. Ctrl-C stops all ranks in order,
     twice kills them. When this program dies or the network drops, each server ends its ranks after --lease seconds.
-    With --detach nothing ends the job when this machine goes: a rank that fails ends its own server's others only,
-    until `attach` or `stop` is used.
+    After a job its devices are waited for until they are free; with --max-restarts it is then started again.
+
+    With --detach nothing here watches the job: a rank that fails ends its own server's others only; the other servers'
+    wait for it until their collectives time out, or until `attach` or `stop` is used.
     """
     asked, options = _asked((script, *args), said), _options(said)
 
     if said["dry_run"]:
         _show_dry_run(ctx, asked, options, as_json=said["as_json"])
         return
+
+    question = Text(en=f"start {script} on all servers?", zh=f"在所有服务器上启动 {script}？")
+    agree_in_person(ctx.obj, question, yes=said["yes"])
 
     async def work(site: Site) -> Record:
         from rankready.runs.launch import launch  # noqa: PLC0415  (start-up time)
@@ -104,12 +112,21 @@ def _devices(text: str) -> tuple[int, ...]:
 
 
 def _options(said: dict[str, Any]) -> RunOptions:
-    from rankready.runs.guard_file import GuardTimes  # noqa: PLC0415  (start-up time)
-    from rankready.runs.job import RunOptions  # noqa: PLC0415  (the same)
+    from rankready.runs.controller import RunOptions  # noqa: PLC0415  (start-up time)
+    from rankready.runs.guard_file import START_LEASE_S, GuardTimes  # noqa: PLC0415  (the same)
 
-    detach = said["detach"]
+    detach, lease = said["detach"], said["lease"]
+    if detach and said["max_restarts"]:
+        fail("--detach and --max-restarts contradict each other: nobody would see the failure", USAGE)
+    times = GuardTimes(
+        lease_s=(lease or 0.0) if detach else (lease or GuardTimes().lease_s),
+        start_s=START_LEASE_S if detach else 0.0,
+        grace_s=said["grace"],
+    )
     return RunOptions(
         emit=lambda line: click.echo(line, err=said["as_json"]),
         detach=detach,
-        times=GuardTimes(lease_s=0.0 if detach else said["lease"], grace_s=said["grace"]),
+        times=times,
+        force=said["force"],
+        max_restarts=said["max_restarts"],
     )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @change_options
 @json_option
 @click.pass_context
-def COMMAND(ctx: click.Context, job: str, grace: float, **said: bool) -> None:  # noqa: N802  (the name that the group looks for)
+def COMMAND(ctx: click.Context, /, job: str, grace: float, **said: bool) -> None:  # noqa: N802  (the name that the group looks for)
     """Tell every guard to end JOB: TERM, grace, KILL; sweep by the job's tag where no guard lives any more.
 
     Exit 1: processes are left (stuck in the driver, or another user's); they are listed.

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankready.cli._app import json_option, run_site
+from rankready.cli._app import agree_in_person, change_options, json_option, run_site
+from rankready.model.text import Text
 
 if TYPE_CHECKING:
     from rankready.model.record import Record
@@ -18,10 +19,10 @@ if TYPE_CHECKING:
 @click.option("--to", default=None, metavar="DIR", help="Folder on the servers (~/.rankready/work/<cluster>).")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Leave out names, or paths when it holds a slash.")
 @click.option("--delete", is_flag=True, help="Remove what an earlier sync put there and is here no more.")
-@click.option("--dry-run", is_flag=True, help="Show what would be sent; send nothing.")
+@change_options
 @json_option
 @click.pass_context
-def COMMAND(ctx: click.Context, paths: tuple[str, ...], **said: Any) -> None:  # noqa: N802, ANN401  (the name that the group looks for; click's options)
+def COMMAND(ctx: click.Context, /, paths: tuple[str, ...], **said: Any) -> None:  # noqa: N802, ANN401  (the name that the group looks for; click's options)
     """Bring files and folders to every server, at any path, and prove it by a digest read back.
 
     A file or folder keeps its last name below the target; ``.`` means what is in this folder. Only differences
@@ -32,6 +33,10 @@ def COMMAND(ctx: click.Context, paths: tuple[str, ...], **said: Any) -> None:  #
     from rankready.runs.sync import preview, sync  # noqa: PLC0415  (the same)
 
     verb = preview if said["dry_run"] else sync
+    if not said["dry_run"]:
+        names = ", ".join(paths)
+        question = Text(en=f"bring {names} to every server?", zh=f"将 {names} 放到每台服务器？")
+        agree_in_person(ctx.obj, question, yes=said["yes"])
 
     async def work(site: Site) -> Record:
         chosen = [Path(p) for p in paths]

@@ -36,7 +36,7 @@ def judge(case: Case, faults: Mapping[str, Fault]) -> Verdict:
         return Verdict(outcome=Outcome.NONE)
     found = [blame for rule in RULES if (blame := rule(case)) is not None]
     if not found:
-        return Verdict(outcome=_nothing(case), suspects=())
+        return Verdict(outcome=Outcome.UNKNOWN)  # no sign of a fault is no sign of a good end
     blame = _adjusted(case, lost(case, with_storage(case, found[0])))
     known = faults[blame.kind].known if blame.kind in faults else True
     if not blame.place_known:
@@ -59,15 +59,14 @@ def _ended_well(case: Case) -> bool:
     if any(e.failed for e in case.ends.values()):
         return False
     left = {e.rank for e in case.of("leave", "finished")}
-    return all(r in left or (r in case.ends and case.ends[r].exit == 0) for r in ranks)
+    well = [r for r in ranks if r in left or (r in case.ends and case.ends[r].exit == 0)]
+    return len(well) == len(ranks) or (len(well) >= len(ranks) / 2 and not _troubled(case))
 
 
-def _nothing(case: Case) -> Outcome:
-    """No rule found anything: that is good news only where everything was read and nobody failed."""
-    troubled = any(e.failed for e in case.ends.values()) or any(
-        e.signature.role in (Role.TIMEOUT, Role.LEFT, Role.PEER, Role.HEARTBEAT, Role.GROUP) for e in case.events
-    )
-    return Outcome.UNKNOWN if troubled or case.unread() or not case.roster.ranks else Outcome.NONE
+def _troubled(case: Case) -> bool:
+    """Tell whether anybody failed, waited in vain, lost a peer, or was accused."""
+    roles = (Role.TIMEOUT, Role.LEFT, Role.PEER, Role.HEARTBEAT, Role.GROUP)
+    return any(e.failed for e in case.ends.values()) or any(e.signature.role in roles for e in case.events)
 
 
 def _adjusted(case: Case, blame: Blame) -> Blame:

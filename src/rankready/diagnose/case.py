@@ -160,9 +160,10 @@ class Case:
     def dark(self) -> tuple[str, ...]:
         """The hosts of which no rank's words were read, or that could not be reached."""
         names = self.roster.names
-        return tuple(
+        quiet = [
             h for h in names if h in self.collected.unreachable or not any(r in self.read for r in self.roster.on(h))
-        )
+        ]
+        return (*quiet, *(h for h in self.collected.unreachable if h not in names))
 
 
 def _sorted(events: Iterable[Event]) -> tuple[Event, ...]:

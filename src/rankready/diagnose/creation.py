@@ -173,12 +173,14 @@ def _absent(case: Case, scene: Scene, dark: Sequence[int]) -> Blame | None:
     seen = [h for h in hosts if h in case.seen_hosts and h not in case.collected.unreachable]
     never = tuple(r for r in dark if case.roster.host_of(r) in seen and r not in case.ends)
     if never:
+        started = any(case.roster.by_rank[r].pid is not None for r in never if r in case.roster.by_rank)
         return Blame(
             kind="never_started",
             hosts=case.hosts_of(never),
             ranks=never,
-            at=None if scene.opened is None else scene.opened,
-            certainty=Certainty.LIKELY,
+            at=scene.opened,
+            # with a pid on record it did start: then its log is what is missing
+            certainty=Certainty.MAYBE if started else Certainty.LIKELY,
             lines=tuple(e.line for e in scene.told),
             codes=("EI0015",),
             witnesses=len(scene.told),
@@ -198,9 +200,9 @@ def _absent(case: Case, scene: Scene, dark: Sequence[int]) -> Blame | None:
 
 def _before_entry(case: Case, scene: Scene) -> Blame | None:
     """Ranks that run but never entered: they stand somewhere before HCCL."""
-    ranks = tuple(r for r in scene.missing if r in case.read and r not in scene.entered)
-    logged = {e.rank for e in case.events if e.stream is Stream.HOST}
-    if not ranks or not scene.entered or not any(r in logged for r in case.roster.ranks):
+    logged = {e.rank for e in case.of("limit", "card") if e.stream is Stream.HOST}
+    ranks = tuple(r for r in scene.missing if r in logged and r not in scene.entered)
+    if not ranks or not scene.entered:
         return None
     return Blame(
         kind="stuck",
@@ -211,6 +213,7 @@ def _before_entry(case: Case, scene: Scene) -> Blame | None:
         lines=tuple(e.line for e in scene.told),
         codes=("EI0015",),
         fields={"pid": str(case.roster.by_rank[ranks[0]].pid or "PID")},
+        place_known=len(case.hosts_of(ranks)) == 1,
         witnesses=len(scene.told),
     )
 

@@ -24,6 +24,8 @@ def edges(case: Case) -> Blame | None:
     ends = sinks(waits)
     if ends and case.roster.host_of(ends[0]) in case.dark():
         return _dark(case, case.roster.host_of(ends[0]), lines, len(waits))
+    if ends and ends[0] not in case.roster.by_rank:
+        return _stranger(case, ends, lines, len(waits))
     if ends:
         first = ends[0]
         return Blame(
@@ -34,7 +36,7 @@ def edges(case: Case) -> Blame | None:
             certainty=Certainty.MAYBE,
             lines=lines,
             fields={"pid": str(case.roster.by_rank[first].pid or "PID")},
-            place_known=len(ends) == 1,
+            place_known=len(ends) == 1 and first in case.read,
             witnesses=len(waits),
         )
     ring = circles(waits)
@@ -64,6 +66,21 @@ def _dark(case: Case, host: str, lines: tuple[Line, ...], witnesses: int) -> Bla
     )
 
 
+def _stranger(case: Case, ends: tuple[int, ...], lines: tuple[Line, ...], witnesses: int) -> Blame:
+    """All waits end at a rank of which not even the place is known; a server that could not be reached may have it."""
+    hosts = case.collected.unreachable
+    return Blame(
+        kind="host_silent" if len(hosts) == 1 else "unknown",
+        hosts=hosts,
+        ranks=ends,
+        at=case.stall,
+        certainty=Certainty.MAYBE,
+        lines=lines,
+        place_known=len(hosts) == 1,
+        witnesses=witnesses,
+    )
+
+
 def _waits(case: Case) -> tuple[dict[int, set[int]], tuple[Event, ...]]:
     waits: dict[int, set[int]] = {}
     told = []
@@ -75,7 +92,7 @@ def _waits(case: Case) -> tuple[dict[int, set[int]], tuple[Event, ...]]:
             waits.setdefault(event.rank, set())
         if event.kind != "waited_for":
             peers = {w for p in peers if (w := case.world_rank(event, p)) is not None}
-        peers = {p for p in peers if p in case.roster.by_rank and p != event.rank}
+        peers = {p for p in peers if p < case.roster.size and p != event.rank}
         if event.rank is not None and peers:
             waits.setdefault(event.rank, set()).update(peers)
             told.append(event)

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rankready.diagnose.blame import Blame
-from rankready.diagnose.device import device_kind, hurt, span
+from rankready.diagnose.device import device_kind, hurt
 from rankready.diagnose.kernels import kernel_of
+from rankready.diagnose.outside import distinct, outside
 from rankready.kind.signature import Role, Stream
 from rankready.model.finding import Certainty
 
@@ -115,6 +116,8 @@ def _kind(case: Case, rank: int, event: Event) -> str:
 
 def _is_consequence(case: Case, rank: int, kind: str, event: Event) -> bool:
     """Tell whether the rank had said before that it waited, lost a peer, or was stopped."""
+    if kind == "device_lost" and event.stream is Stream.HOST and not _anybody_hurt(case):
+        return True
     if kind in ("python_exception", "device_lost", "npu_oom", "device_setup"):
         before = case.first(rank, Role.TIMEOUT, Role.LEFT, Role.PEER)
         if before is not None and _earlier(before, event):
@@ -125,6 +128,11 @@ def _is_consequence(case: Case, rank: int, kind: str, event: Event) -> bool:
     if kind in ("aicore_exception", "aicpu_exception"):
         return _collective(case, rank, event)
     return False
+
+
+def _anybody_hurt(case: Case) -> bool:
+    """On the way out a runtime may say that its device is gone, and nothing is wrong."""
+    return bool(case.waiting()) or any(e.failed for e in case.ends.values())
 
 
 def _collective(case: Case, rank: int, event: Event) -> bool:
@@ -160,13 +168,20 @@ def _ended(case: Case, rank: int) -> Claim | None:
         kind = "killed" if number in (9, 15) else "crashed"
         fields = {"signal": SIGNALS.get(number, f"signal {number}")}
         return Claim(rank=rank, kind=kind, at=at, lines=line, codes=(f"exitcode {end.exit}",), fields=fields)
-    if case.first(rank, Role.TIMEOUT, Role.LEFT, Role.PEER) or any(
-        e.kind == "called" for e in case.by_rank.get(rank, ())
-    ):
+    if _only_followed(case, rank, at):
         return None
     return Claim(
         rank=rank, kind="exited", at=at, lines=line, codes=(f"exitcode {end.exit}",), fields={"exit": str(end.exit)}
     )
+
+
+def _only_followed(case: Case, rank: int, at: float) -> bool:
+    """A bad status alone says little: not where the rank says that it waited, or anybody had waited in vain before."""
+    own = case.first(rank, Role.TIMEOUT, Role.LEFT, Role.PEER, Role.GROUP)
+    called = any(e.kind == "called" for e in case.by_rank.get(rank, ()))
+    waits = (e.at for e in case.events if e.signature.role in (Role.TIMEOUT, Role.GROUP) and e.at is not None)
+    earlier = (e.at for r, e in case.ends.items() if r != rank and e.failed and e.at is not None)
+    return own is not None or called or any(t <= at for t in waits) or any(t < at - TOGETHER_S for t in earlier)
 
 
 SIGNALS = {1: "SIGHUP", 2: "SIGINT", 4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 15: "SIGTERM"}
@@ -216,18 +231,34 @@ def _blame(case: Case, chosen: Claim, claims: Sequence[Claim]) -> Blame:
     for rank in ranks:
         lines += _end_line(case, rank) if rank in case.ends and case.ends[rank].failed else []
     sources = {line.file for line in lines}
-    fields = {**chosen.fields, "span": span(case, chosen.rank) if chosen.kind == "link_down" else ""}
+    more = outside(case, chosen.rank, chosen.kind, chosen.fields)
+    lines = distinct([*lines[:2], *more.lines, *lines[2:]])
+    sources |= {line.file for line in more.lines}
+    fields = {**chosen.fields, **more.fields}
     return Blame(
         kind=chosen.kind,
         hosts=tuple(h for h in case.roster.names if any(case.roster.host_of(r) == h for r in ranks)),
         ranks=ranks,
         at=case.stall if chosen.at == INF else chosen.at,
-        certainty=Certainty.SURE if len(sources) > 1 or len(claims) == len(same) else Certainty.LIKELY,
-        lines=_spread(tuple(dict.fromkeys(lines))),
-        codes=chosen.codes,
+        certainty=_certainty(chosen, len(sources), alone=len(claims) == len(same)),
+        lines=tuple(lines),
+        codes=(*chosen.codes, *_exit_codes(case, ranks, chosen.codes)),
         fields=fields,
+        place_known=chosen.kind not in WEAK or len(ranks) == 1,
         witnesses=len(sources),
     )
+
+
+def _exit_codes(case: Case, ranks: Sequence[int], known: Sequence[str]) -> tuple[str, ...]:
+    ends = [case.ends[r] for r in ranks if r in case.ends and case.ends[r].failed and not case.ends[r].stopped]
+    codes = [f"exitcode {-e.signal if e.signal is not None else e.exit}" for e in ends]
+    return tuple(c for c in dict.fromkeys(codes) if c not in known)
+
+
+def _certainty(chosen: Claim, sources: int, *, alone: bool) -> Certainty:
+    if chosen.kind in WEAK:
+        return Certainty.MAYBE
+    return Certainty.SURE if sources > 1 or alone else Certainty.LIKELY
 
 
 def _with(chosen: Claim, other: Claim) -> bool:

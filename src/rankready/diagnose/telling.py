@@ -162,7 +162,7 @@ def timeline(case: Case, verdict: Verdict) -> list[dict[str, Any]]:
     blamed = set((verdict.blame.ranks if verdict.blame else None) or ())
     rows = []
     for rank in case.roster.ranks:
-        sign = next((e for e in case.by_rank.get(rank, ()) if e.signature.role not in (Role.FACT, Role.NOISE)), None)
+        sign = case.first(rank, *_SIGNS)
         end = case.ends.get(rank)
         process = case.roster.by_rank[rank]
         rows.append(
@@ -181,6 +181,9 @@ def timeline(case: Case, verdict: Verdict) -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+_SIGNS = (Role.LOCAL, Role.PEER, Role.GROUP, Role.TIMEOUT, Role.LEFT)
 
 
 def not_checked(case: Case) -> list[str]:

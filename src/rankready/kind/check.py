@@ -90,6 +90,8 @@ def _judged(check: Check, cluster: Cluster, seen: Seen) -> Iterator[Verdict]:
         evidence = item.evidence or tuple(e for need in check.needs for e in seen.evidence(item.place, need))
         found.setdefault(item.place, []).append(replace(item, evidence=evidence))
     places = check.places(cluster)
+    if check.scope is Scope.CLUSTER and found:
+        places = ()  # what is wrong somewhere is not as planned as a whole; the findings' own places speak
     for place in (*places, *(p for p in found if p not in places)):
         yield _verdict(check, place, tuple(found.get(place, ())), seen)
 

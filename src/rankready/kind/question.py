@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rankready.model.place import Place
     from rankready.model.snapshot import Gap
 
-F = TypeVar("F")
+F = TypeVar("F", covariant=True)
 
 
 class Scope(StrEnum):

@@ -41,8 +41,13 @@ class Channel(Protocol):
 class Session(Protocol):
     """A held connection to one server."""
 
-    async def run(self, script: bytes, *, timeout_s: float, limit: int = 16 << 20) -> RawReply:
-        """Send ``script`` to ``/bin/sh -s`` and return what came; raises Unreachable when the connection breaks."""
+    async def run(
+        self, script: bytes, *, timeout_s: float, limit: int = 16 << 20, quiet_s: float | None = None
+    ) -> RawReply:
+        """Send ``script`` to ``/bin/sh -s`` and return what came; raises Unreachable when the connection breaks.
+
+        After ``timeout_s``, or ``quiet_s`` without a byte, it is given up: what came until then, and ``exit`` None.
+        """
         ...
 
     async def open(self, command: str) -> Channel:

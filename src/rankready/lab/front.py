@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _CHUNK = 65536
 _BACKLOG = 512
 _LOGIN_TIMEOUT_S = 120
+_CLOSED = (Gate.DEAD, Gate.OFF)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,25 +45,33 @@ class Entrance:
     _answers: asyncio.Event = field(default_factory=asyncio.Event)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _options: asyncssh.SSHServerConnectionOptions | None = None
+    _links: set[asyncssh.SSHServerConnection] = field(default_factory=set)
 
     def set_gate(self, gate: Gate) -> None:
-        """Open, close or hang. Live connections survive a dead listener; a hung server starts nothing."""
+        """Open, close, hang or cut off. Live connections survive a dead listener; a hung server starts nothing."""
         loop = asyncio.get_running_loop()
         for listener in self.listeners:
             if self.gate is Gate.OPEN:
                 loop.remove_reader(listener)
-            if gate is Gate.DEAD and self.gate is not Gate.DEAD:
+            if gate in _CLOSED and self.gate not in _CLOSED:
                 # Closing would lose the port: the listener was born outside of this namespace.
                 listener.shutdown(socket.SHUT_RDWR)
-            if self.gate is Gate.DEAD and gate is not Gate.DEAD:
+            if self.gate in _CLOSED and gate not in _CLOSED:
                 listener.listen(_BACKLOG)
             if gate is Gate.OPEN:
                 loop.add_reader(listener, self._accept, listener)
         self.gate = gate
+        if gate is Gate.OFF:
+            self._cut_off()
         if gate is Gate.HUNG:
             self._answers.clear()
         else:
             self._answers.set()
+
+    def _cut_off(self) -> None:
+        for link in self._links:
+            link.abort()
+        self._links.clear()
 
     def known_as(self) -> str:
         """The public host key, in one line."""
@@ -85,7 +94,10 @@ class Entrance:
         if self._options is None:
             self._options = self._made_options()
         try:
-            await asyncssh.run_server(link, options=self._options)
+            stands = await asyncssh.run_server(link, options=self._options)
+            self._links.add(stands)
+            await stands.wait_closed()
+            self._links.discard(stands)
         except (asyncssh.Error, OSError):
             link.close()
 

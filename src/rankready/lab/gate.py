@@ -6,8 +6,9 @@ from enum import StrEnum
 
 
 class Gate(StrEnum):
-    """As it should; not at all (refused); or with silence after the connection stands."""
+    """As it should; not at all (refused); with silence after the connection stands; or cut off, with what stood."""
 
     OPEN = "open"
     DEAD = "dead"
     HUNG = "hung"
+    OFF = "off"

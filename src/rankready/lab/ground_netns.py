@@ -34,7 +34,7 @@ class NetnsGround:
 
     spec: LabSpec
     wiring: Wiring
-    pids: Mapping[str, int]
+    pids: dict[str, int]
     speaker: Speaker | None
     inner_listeners: Mapping[str, socket.socket]
 

@@ -65,6 +65,9 @@ class World(Protocol):
     def set_gate(self, server: str, gate: Gate) -> None:
         """Open, close or hang a server's SSH."""
 
+    def power(self, server: str, *, on: bool) -> None:
+        """Cut a server's power, or give it back: the disk stays; devices start from their file, as a driver does."""
+
     def run(self, server: str, *argv: str) -> str:
         """Run a program on a server, as root there; returns its output, raises LabError when it fails."""
 

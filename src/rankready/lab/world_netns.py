@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rankready.lab import calls, run_folder
+from rankready.lab import calls, power, run_folder
 from rankready.lab.fabric import NETNS, ip, ip_batch
+from rankready.lab.gate import Gate
 from rankready.lab.login import login_environment
 from rankready.lab.server import STATE
 from rankready.lab.wiring import LOST_VLAN, wire
@@ -21,9 +22,8 @@ from rankready.lab.world import Carried, Direction
 from rankready.model.errors import LabError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
-    from rankready.lab.gate import Gate
     from rankready.lab.spec import LabSpec
     from rankready.lab.wiring import Wiring
     from rankready.model.place import Place
@@ -40,11 +40,12 @@ class NetnsWorld:
 
     spec: LabSpec
     wiring: Wiring
-    pids: Mapping[str, int]
+    pids: dict[str, int]
     gatekeeper: Callable[[str, Gate], None]
     rewired: Callable[[Wiring, tuple[Place, ...]], None]
     _gates: dict[str, str] = field(default_factory=dict)
     _kept: dict[Place, Carried] = field(default_factory=dict)
+    _disks: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     def set_link(self, device: Place, *, up: bool) -> None:
         """Behind a switch the leaf's port; on a fibre the far device's end, whose routes are put back."""
@@ -171,6 +172,29 @@ class NetnsWorld:
         """Tell the front."""
         self._gates[server] = str(gate)
         self.gatekeeper(server, gate)
+
+    def power(self, server: str, *, on: bool) -> None:
+        """Killing pid 1 alone would leave addresses and ports alive (facts/lab 5)."""
+        machine = self.wiring.machine(server)
+        devices = [place for place, owner in self.wiring.devices() if owner == machine]
+        if on:
+            conf, hosts = self._disks.pop(server)
+            self.pids[server] = power.bear(machine, self.spec.devices, hosts)
+            ip("leaf", "link", "set", f"m{machine.number}", "up")
+            for device in devices:
+                self.set_link(device, up=True)
+            self.set_conf(server, conf)
+            power.recover(self, server)
+            self.set_gate(server, Gate.OPEN)
+            return
+        self._disks[server] = (self.conf(server), self._file(server, "etc/hosts").read_text(errors="replace"))
+        self.set_gate(server, Gate.OFF)
+        power.end(self.pids[server])
+        ip("leaf", "link", "set", f"m{machine.number}", "down")
+        for device in devices:
+            self.set_link(device, up=False)
+            ip_batch(self.wiring.netns(device), power.FORGET)
+        power.forget(STATE / server / "lab")
 
     def run(self, server: str, *argv: str) -> str:
         """Enter all of the server's namespaces for one program."""

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 import subprocess
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from ipaddress import IPv4Interface
 from typing import TYPE_CHECKING
 
-from rankready.lab import run_folder, speech
+from rankready.lab import power, run_folder, speech, sweep
+from rankready.lab.gate import Gate
 from rankready.lab.login import simulated_environment
 from rankready.lab.world import Carried, Direction
 from rankready.model.errors import LabError
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from rankready.lab.gate import Gate
     from rankready.lab.spec import LabSpec
     from rankready.lab.wiring import Wiring
     from rankready.model.place import Place
@@ -105,6 +106,22 @@ class SimWorld:
         """Tell the front: this part is as real as behind the other doors."""
         self._gates[server] = str(gate)
         self.gatekeeper(server, gate)
+
+    def power(self, server: str, *, on: bool) -> None:
+        """The model forgets its addresses, and its processes end; the files of the server stay."""
+        devices = [place for place, owner in self.wiring.devices() if owner.name == server]
+        for device in devices:
+            self.set_link(device, up=on)
+        if on:
+            power.recover(self, server)
+            self.set_gate(server, Gate.OPEN)
+            return
+        self.set_gate(server, Gate.OFF)
+        power.end_all(sweep.tagged(self.lab, f"LAB_SERVER={server}"))
+        for device in devices:
+            self._edit(device, ADDR="", MASK="", GW="")
+        power.forget(self.state / server / "run/lab")
+        shutil.rmtree(self.state / server / "run/rankready", ignore_errors=True)
 
     def run(self, server: str, *argv: str) -> str:
         """Run a program as a login on that server would."""

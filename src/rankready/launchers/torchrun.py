@@ -24,6 +24,7 @@ def commands(spec: LaunchSpec, node: Node) -> tuple[RankCommand, ...]:
         "nproc_per_node": node.nproc_per_node,
         "master_addr": spec.master_addr,
         "master_port": spec.master_port,
+        "rdzv_conf": "timeout=600",  # else a node that never comes is waited for in silence for 1800 s
         "max_restarts": 0,
         "log_dir": f"{JOB_FOLDER}/train/torchrun",
         "tee": 3,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rankready.model.place import Place
 
 _DEVICES = 3
+_OF_EACH = 3
 _CHANCE = 1e-6  # facts/mesh 9, step 1
 
 
@@ -23,8 +24,8 @@ def noisy_hosts(results: Sequence[ProbeResult]) -> frozenset[str]:
     """
     heard = [r for r in results if r.gap is None and r.sent > 0]
     alive = {end for r in heard if r.received for end in (r.probe.source, r.probe.target)}
-    made: dict[str, int] = defaultdict(int)
-    met: dict[str, int] = defaultdict(int)
+    made: dict[str, Counter[Place]] = defaultdict(Counter)
+    met: dict[str, Counter[Place]] = defaultdict(Counter)
     sent: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     hurt: dict[str, set[Place]] = defaultdict(set)
     for r in heard:
@@ -33,13 +34,20 @@ def noisy_hosts(results: Sequence[ProbeResult]) -> frozenset[str]:
             continue  # a dead device may be called and never call: that would tip the scales of all its partners
         sent[source.name][0] += r.sent
         sent[target.name][1] += r.sent
-        made[source.name] += r.sent - r.received
-        met[target.name] += r.sent - r.received
+        made[source.name][target] += r.sent - r.received
+        met[target.name][source] += r.sent - r.received
         if r.received < r.sent:
             hurt[source.name].add(source)
     return frozenset(
-        s for s in made if len(hurt[s]) >= _DEVICES and sent[s][1] > 0 and _tail(made[s], met[s], sent[s]) < _CHANCE
+        s
+        for s in made
+        if len(hurt[s]) >= _DEVICES and sent[s][1] > 0 and _tail(_capped(made[s]), _capped(met[s]), sent[s]) < _CHANCE
     )
+
+
+def _capped(lost: Counter[Place]) -> int:
+    """Sum up losses, a few of each far device at most: one lossy device that is called again and again is no noise."""
+    return sum(min(count, _OF_EACH) for count in lost.values())
 
 
 def without(results: Sequence[ProbeResult], hosts: frozenset[str]) -> tuple[ProbeResult, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rankready.mesh import words
@@ -43,7 +44,7 @@ def localise(
     clues = gather(cluster, seen, audit)
     slow = noisy_hosts(results)
     judged = [(u, stand(u, excused(u, clues))) for u in universes(without(results, slow))]
-    accused = list(_accusations(judged, clues))
+    accused = [_explained(accusation, clues) for accusation in _accusations(judged, clues)]
     accused += [
         Accusation(suspect=words.accuse(Kind.SLOW_HOST, (server_place(s),), 0, Certainty.LIKELY)) for s in sorted(slow)
     ]
@@ -54,6 +55,16 @@ def localise(
         reached=dict(pair for u, s in judged for pair in _reached(u, s)),
         slow_hosts=slow,
     )
+
+
+def _explained(accusation: Accusation, clues: Clues) -> Accusation:
+    """Let a suspect that the audit found out be suspected of that, whatever its probes look like."""
+    suspect = accusation.suspect
+    device = next((p for p in suspect.places if p in clues.roots), None)
+    if suspect.kind not in (Kind.LOSS, Kind.PATH, Kind.PAIR) or device is None:
+        return accusation
+    known = words.accuse(clues.kind(device), (device,), suspect.witnesses, Certainty.SURE)
+    return replace(accusation, suspect=known)
 
 
 def excused(universe: Universe, clues: Clues) -> frozenset[int]:

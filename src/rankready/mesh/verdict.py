@@ -13,7 +13,7 @@ from rankready.model.finding import Outcome, Verdict
 from rankready.model.place import Place, PlaceKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from rankready.mesh.clues import Clues
     from rankready.mesh.probe import ProbeResult
@@ -51,7 +51,7 @@ def _verdicts(
     for item in where.findings:
         found.setdefault((item.code, item.place), []).append(item)
     whole = {place for code, place in found if code == NO_DEVICE and place.kind is not PlaceKind.DEVICE}
-    reasons = _reasons(results)
+    reasons, partners = _reasons(results), _partners(results)
     idle = frozenset[Place]() if schedule is None else _idle(schedule)
     judged: list[Verdict] = []
     for device in clues.cluster.devices():
@@ -59,7 +59,13 @@ def _verdicts(
         judged.append(
             _judged(NO_DEVICE, device, items, clues=clues, whole=whole)
             if items
-            else _quiet(device, where, clues.root(device), idle=device in idle, reason=reasons.get(device, ""))
+            else _quiet(
+                device,
+                where,
+                clues.root(device) or _root_beyond(partners.get(device, ()), clues),
+                idle=device in idle,
+                reason=reasons.get(device, ""),
+            )
         )
     judged += [_judged(code, place, items, clues=clues, whole=whole) for (code, place), items in found.items()]
     if schedule is not None and schedule.planned:
@@ -107,6 +113,20 @@ def _reasons(results: Sequence[ProbeResult]) -> dict[Place, str]:
             for place in (r.probe.source, r.probe.target):
                 reasons.setdefault(place, f"not measured: {r.gap.reason}")
     return reasons
+
+
+def _partners(results: Sequence[ProbeResult]) -> dict[Place, set[Place]]:
+    partners: dict[Place, set[Place]] = {}
+    for r in results:
+        partners.setdefault(r.probe.source, set()).add(r.probe.target)
+        partners.setdefault(r.probe.target, set()).add(r.probe.source)
+    return partners
+
+
+def _root_beyond(partners: Collection[Place], clues: Clues) -> str:
+    """Return the known fault that keeps a device from being judged: every partner that it was to meet has one."""
+    roots = [clues.root(p) for p in sorted(partners)]
+    return roots[0] if roots and all(roots) else ""
 
 
 def _idle(schedule: Schedule) -> frozenset[Place]:

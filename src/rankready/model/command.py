@@ -33,7 +33,8 @@ class Reply:
     """What one command answered. ``exit`` is None when it never ended by itself (timeout, lost connection).
 
     ``tries`` is 0 for a command that was not started: its owner had ceased to answer, or the script's time was up.
-    ``duration_s`` is the last try's, as the server measured it; 0.0 where it could not.
+    ``duration_s`` is the last try's, as the server measured it; ``ended_s`` its own steady clock then. 0.0 where it
+    could not measure.
     """
 
     command: Command
@@ -41,6 +42,7 @@ class Reply:
     stderr: str
     exit: int | None
     duration_s: float = 0.0
+    ended_s: float = 0.0
     tries: int = 1
 
     @property

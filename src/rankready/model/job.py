@@ -60,6 +60,8 @@ class JobState:
     phase: Phase = Phase.STARTING
     expected: Mapping[str, int] = field(default_factory=dict)  # server → processes
     ready: frozenset[str] = frozenset()
+    begun: frozenset[str] = frozenset()  # servers whose guard knows that all servers run their share
+    started: frozenset[tuple[str, int]] = frozenset()  # (server, local_rank) of processes that were seen to start
     over: frozenset[str] = frozenset()  # servers whose guard said that nothing is left
     gone: frozenset[str] = frozenset()  # servers given up: what became of their processes is not known
     lost: Mapping[str, float] = field(default_factory=dict)  # server → when its connection went
@@ -80,6 +82,21 @@ class Ready:
     """A server's guard has started its processes."""
 
     server: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begun:
+    """A server's guard took note that all servers run their share: the job may now stay alone."""
+
+    server: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Started:
+    """A process was started."""
+
+    server: str
+    local_rank: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +160,9 @@ class Tick:
     """Time went by."""
 
 
-Event = Ready | StartFailed | Exited | Stopping | Over | Lost | Regained | Interrupt | StopAsked | Tick
+Event = (
+    Ready | Begun | Started | StartFailed | Exited | Stopping | Over | Lost | Regained | Interrupt | StopAsked | Tick
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,6 +171,13 @@ class Stop:
 
     server: str
     grace_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begin:
+    """Tell a guard that all servers run their share."""
+
+    server: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,4 +201,4 @@ class Finish:
     cause: Cause
 
 
-Action = Stop | Kill | Say | Finish
+Action = Begin | Stop | Kill | Say | Finish

@@ -18,10 +18,29 @@ if TYPE_CHECKING:
 Fault = Text | None
 
 EQUAL: Final = frozenset(
-    "HCCL_CONNECT_TIMEOUT HCCL_EXEC_TIMEOUT HCCL_SOCKET_FAMILY HCCL_IF_BASE_PORT HCCL_HOST_SOCKET_PORT_RANGE "
-    "HCCL_NPU_SOCKET_PORT_RANGE HCCL_WHITELIST_DISABLE HCCL_WHITELIST_FILE HCCL_INTRA_PCIE_ENABLE "
-    "HCCL_INTRA_ROCE_ENABLE HCCL_INTER_HCCS_DISABLE HCCL_RDMA_TC HCCL_RDMA_SL HCCL_RDMA_TIMEOUT HCCL_RDMA_RETRY_CNT "
-    "HCCL_BUFFSIZE HCCL_DETERMINISTIC HCCL_ALGO HCCL_OP_EXPANSION_MODE HCCL_OP_RETRY_ENABLE HCCL_DFS_CONFIG".split()
+    [
+        "HCCL_CONNECT_TIMEOUT",
+        "HCCL_EXEC_TIMEOUT",
+        "HCCL_SOCKET_FAMILY",
+        "HCCL_IF_BASE_PORT",
+        "HCCL_HOST_SOCKET_PORT_RANGE",
+        "HCCL_NPU_SOCKET_PORT_RANGE",
+        "HCCL_WHITELIST_DISABLE",
+        "HCCL_WHITELIST_FILE",
+        "HCCL_INTRA_PCIE_ENABLE",
+        "HCCL_INTRA_ROCE_ENABLE",
+        "HCCL_INTER_HCCS_DISABLE",
+        "HCCL_RDMA_TC",
+        "HCCL_RDMA_SL",
+        "HCCL_RDMA_TIMEOUT",
+        "HCCL_RDMA_RETRY_CNT",
+        "HCCL_BUFFSIZE",
+        "HCCL_DETERMINISTIC",
+        "HCCL_ALGO",
+        "HCCL_OP_EXPANSION_MODE",
+        "HCCL_OP_RETRY_ENABLE",
+        "HCCL_DFS_CONFIG",
+    ]
 )
 """Names that must have one value on all servers; HCCL ends with EI0005 for some, is slow or silent for others."""
 
@@ -131,7 +150,8 @@ def _ifnames(value: str, _generation: Generation) -> Fault:
     if _IFNAMES.fullmatch(value):
         return None
     return Text(
-        f"{value!r}, expected names such as eth,enp or ^docker or =eth0", f"{value!r}，应为 eth,enp、^docker 或 =eth0 这样的名称"
+        f"{value!r}, expected names such as eth,enp or ^docker or =eth0",
+        f"{value!r}，应为 eth,enp、^docker 或 =eth0 这样的名称",
     )
 
 
@@ -179,7 +199,9 @@ def _table_name(value: str, _generation: Generation) -> Fault:
 
 
 def _retry(value: str, _generation: Generation) -> Fault:
-    return None if _RETRY.fullmatch(value) else Text(f"{value!r}, expected L1:0,L2:0", f"{value!r}，应为 L1:0,L2:0 形式")
+    return (
+        None if _RETRY.fullmatch(value) else Text(f"{value!r}, expected L1:0,L2:0", f"{value!r}，应为 L1:0,L2:0 形式")
+    )
 
 
 _SWITCH = _one_of("0", "1")

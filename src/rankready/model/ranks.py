@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 
 JOB_FOLDER = "${RANKREADY_JOB_FOLDER}"  # the guard knows what it is on its server
+OWN_NIC = "${RANKREADY_NIC}"  # the interface that carries the node's address; as a variable's whole value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +43,8 @@ class LaunchSpec:
     nic: str = ""
     hccl_base_port: int | None = None
     setup: str = ""
+    restart: int = 0  # how often this job was started before, of at most max_restarts
+    max_restarts: int = 0
 
     @property
     def world_size(self) -> int:
@@ -58,7 +61,8 @@ class RankCommand:
     """One process that the guard starts on a server.
 
     ``defaults`` stand where the server's own environment says nothing, ``env`` wins over it. ``unset`` is cleared
-    first; a name that ends in ``*`` is a prefix. ``JOB_FOLDER`` in a value or an argument becomes the job's folder.
+    first; a name that ends in ``*`` is a prefix. ``JOB_FOLDER`` in a value or an argument becomes the job's folder;
+    a variable whose value is ``OWN_NIC`` gets the interface's name, or is left out where the server has no such one.
     """
 
     rank: int | None  # None for an agent that starts several ranks itself (torchrun)

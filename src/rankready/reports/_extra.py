@@ -104,10 +104,11 @@ def ranks(extra: Mapping[str, Json], lang: Lang, width: int) -> Section:
     first = _object(extra.get("first_failure"))
     if first:
         head = Text(en=" first to fail: ", zh=" 最先失败：").to(lang)
-        how = _ending(first)
+        how = words.either(first.get("how"), lang) or _ending(first)
         what = f"rank {first.get('rank')}, {escape(str(first.get('server', '')))}"
         items.append(tuple(hang(head, f"{what}{': ' if how else ''}{how}", width)))
-    counted = Counter(_ending(r) for r in _objects(extra.get("ranks")))
+    over = extra.get("phase") in (None, "ended")
+    counted = Counter(_ending(r) for r in _objects(extra.get("ranks")) if over or _known(r))
     if counted:
         told = ", ".join(f"{n} × {how}" for how, n in counted.most_common(4))
         line = Text(en=" ranks: {told}", zh=" rank 结束情况：{told}").to(lang).format(told=told)
@@ -121,7 +122,7 @@ def ranks(extra: Mapping[str, Json], lang: Lang, width: int) -> Section:
 def trouble(extra: Mapping[str, Json], lang: Lang, width: int) -> Section:
     """Return servers on which a change, a copy or a restore went wrong, with the reason."""
     rows: dict[str, list[str]] = {}
-    for key in ("not_accepted", "not_restored", "held"):
+    for key in ("not_accepted", "not_restored", "held", "still_held"):
         for server, reasons in _object(extra.get(key)).items():
             told = "; ".join(words.either(r, lang) for r in _list(reasons)) or words.either(reasons, lang)
             rows.setdefault(told, []).append(escape(server))
@@ -141,6 +142,10 @@ def notes(extra: Mapping[str, Json], lang: Lang, width: int) -> Section:
         head = Text(en=" not looked at: ", zh=" 未查看：").to(lang)
         items.append(tuple(hang(head, ", ".join(not_checked), width)))
     return _capped(items, 6)
+
+
+def _known(rank: Mapping[str, Json]) -> bool:
+    return rank.get("signal") is not None or rank.get("exit") is not None
 
 
 def _ending(rank: Mapping[str, Json]) -> str:

@@ -23,9 +23,12 @@ _READY = {
 _DONE = _READY | {0: Text(en="DONE", zh="已完成"), 1: Text(en="NOT DONE", zh="未完成")}
 _JOB = _READY | {0: Text(en="JOB DONE", zh="作业完成"), 1: Text(en="JOB FAILED", zh="作业失败")}
 _FAULT = _READY | {0: Text(en="NO FAULT FOUND", zh="未发现故障"), 1: Text(en="FAULT FOUND", zh="已找到故障")}
+_LIST = _READY | {0: Text(en="LISTED", zh="已列出")}
+# a job that was left while it runs is not done
+_STANDS = {"running": Text(en="RUNNING", zh="运行中"), "stopping": Text(en="STOPPING", zh="正在停止")}
 _BY_VERB = {"run": _JOB, "attach": _JOB, "why": _FAULT} | dict.fromkeys(
-    ("undo", "sync", "stop", "logs", "bundle", "ps", "init"), _DONE
-)
+    ("undo", "sync", "stop", "logs", "bundle", "init"), _DONE
+) | {"ps": _LIST}
 
 MARKS = {
     Outcome.FAIL: Text(en="FAIL", zh="故障"),
@@ -76,6 +79,8 @@ COUNTS = (
 def state(record: Record, lang: Lang) -> str:
     """Say in a word or two how it stands."""
     words = _BY_VERB.get(record.verb, _READY)
+    if record.exit == 0 and record.extra.get("phase") in _STANDS:
+        return _STANDS[str(record.extra["phase"])].to(lang)
     return words.get(record.exit, words[1]).to(lang)
 
 

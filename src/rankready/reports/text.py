@@ -8,6 +8,7 @@ from rankready.kind.report import Report
 from rankready.model.plain import plain
 from rankready.reports import _extra as parts
 from rankready.reports import _sections as sections
+from rankready.reports import _why as why
 from rankready.reports import _words as words
 from rankready.reports._escape import escape
 from rankready.reports._groups import groups
@@ -47,6 +48,8 @@ def _body(record: Record, lang: Lang, width: int) -> list[Section]:
     """Most important first; when the screen is full the longest gives way."""
     found = plain(record.extra)
     extra = found if isinstance(found, dict) else {}
+    if record.verb == "why":
+        return [s for s in (*why.sections(extra, lang, width), parts.notes(extra, lang, width)) if s.items]
     body = [parts.cause(extra, lang, width), parts.ranks(extra, lang, width)]
     if record.plan is not None:
         body.append(sections.problems(record.plan, lang, width))

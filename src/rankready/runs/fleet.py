@@ -12,7 +12,7 @@ from rankready.model.errors import Unanswered, Unreachable
 from rankready.model.snapshot import Gap
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
 
     from rankready.kind.transport import Session, Transport
     from rankready.model.cluster import Cluster, Server
@@ -38,6 +38,11 @@ class Fleet:
         self._connecting = asyncio.Semaphore(CONNECT_WINDOW)
         self._working = asyncio.Semaphore(WORK_WINDOW)
         _allow_files(len(cluster.servers))
+
+    @property
+    def lost(self) -> Mapping[str, Unreachable]:
+        """Servers that could not be reached, or were lost, and why."""
+        return self._refused
 
     async def session(self, server: Server, *, again: bool = False) -> Session:
         """Return the held session of a server, connecting on first use; raises Unreachable.

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 JOBS = '"$HOME"/.rankready/jobs'
 JOB_ID = re.compile(r"[a-z0-9][a-z0-9-]{3,40}")
-PARTS = ("kin", "guard", "control")
+PARTS = ("kin", "rank", "guard", "control")
+START_LEASE_S = 60.0
 
 _RUN = """
 import sys
@@ -119,9 +120,14 @@ def frame(line: bytes, nonce: str) -> dict[str, Any] | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuardTimes:
-    """Limits that a guard keeps, in seconds. ``lease_s`` 0: nobody has to beat. See facts/transport 11.3."""
+    """Limits that a guard keeps, in seconds; ``log_limit`` in bytes of disk for each log. See facts/transport 11.3.
+
+    ``lease_s`` 0: nobody has to beat. ``start_s``: the job is to stay alone; until it is confirmed that all servers
+    run their share, this lease counts instead (0: an attached job).
+    """
 
     lease_s: float = 10.0
+    start_s: float = 0.0
     grace_s: float = 10.0
     fail_hold_s: float = 5.0
     log_limit: int = 256 << 20

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rankready.model.errors import Unreachable, Unreadable
-from rankready.model.job import Exited, Lost, Over, RankEnd, Ready, Regained, StartFailed, Stopping
+from rankready.model.job import Begun, Exited, Lost, Over, RankEnd, Ready, Regained, Started, StartFailed, Stopping
 from rankready.runs.guard_file import frame, read_answer, start_script, watch_command
 
 if TYPE_CHECKING:
@@ -39,10 +39,22 @@ def clock() -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ears:
-    """Who hears of a guard: ``tell`` takes events, ``output`` takes (server, log, rank, bytes)."""
+    """Who hears of a guard: ``tell`` takes events, ``output`` pieces of logs."""
 
     tell: Callable[[Event], None]
-    output: Callable[[str, str, int | None, bytes], None]
+    output: Callable[[Piece], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """Some bytes of a log, and where they stand in it. ``skipped``: how many before them are not held any more."""
+
+    server: str
+    log: str
+    rank: int | None
+    at: int
+    data: bytes
+    skipped: int = 0
 
 
 class GuardLink:
@@ -58,7 +70,8 @@ class GuardLink:
         self.cause = ""
         self.clock_offset_s: float | None = None
         self.pids: dict[int, int] = {}
-        self._started: dict[int, float] = {}
+        self._started: dict[int, float] = {}  # on the server's clock: the offset is known better later
+        self._skipped: dict[str, int] = {}
         self._round_trip = float("inf")
         self._nonce = ""
         self._channel: Channel | None = None
@@ -67,6 +80,11 @@ class GuardLink:
         self._left = 0
         self._lost = False
         self._ready = asyncio.Event()
+
+    @property
+    def starts(self) -> dict[int, float]:
+        """When each process started, by local rank, on our clock."""
+        return {local: self._ours(at) for local, at in self._started.items()}
 
     async def start(self, spec: Mapping[str, Any]) -> bool:
         """Bring the guard there and start this server's processes; tells Ready or StartFailed."""
@@ -126,8 +144,9 @@ class GuardLink:
 
     async def _beat(self, channel: Channel, times: GuardTimes, *, beats: bool) -> None:
         """Beat every quarter of the lease; return when the guard's answers stay out for half of it."""
-        every = min(times.lease_s / 4, 5.0) if times.lease_s else 5.0
-        silence = max(times.lease_s / 2, 5.0) if times.lease_s else 30.0
+        lease_s = times.start_s or times.lease_s
+        every = min(lease_s / 4, 5.0) if lease_s else 5.0
+        silence = min(max(lease_s / 2, 5.0), 30.0) if lease_s else 30.0
         # a beat sent before the watch runs would measure Python's start as distance between the clocks
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._ready.wait(), every)
@@ -175,8 +194,14 @@ class GuardLink:
             case "output":
                 self._output(found)
             case "started":
-                self.pids[int(found["local_rank"])] = int(found["pid"])
-                self._started[int(found["local_rank"])] = self._ours(found["at"])
+                local = int(found["local_rank"])
+                self.pids[local] = int(found["pid"])
+                self._started[local] = float(found["at"])
+                self.tell(Started(server=self.name, local_rank=local))
+            case "begun":
+                self.tell(Begun(server=self.name))
+            case "skipped":
+                self._skipped[str(found["stream"])] = int(found["bytes"])
             case _:
                 self._take_end(found)
 
@@ -204,9 +229,10 @@ class GuardLink:
             data = base64.b64decode(found["data"], validate=True)
         except (binascii.Error, ValueError):
             return
-        log = str(found["stream"])
-        self.offsets[log] = int(found["offset"]) + len(data)
-        self.output(self.name, log, found.get("rank"), data)
+        log, at = str(found["stream"]), int(found["offset"])
+        self.offsets[log] = at + len(data)
+        skipped = self._skipped.pop(log, 0)
+        self.output(Piece(server=self.name, log=log, rank=found.get("rank"), at=at, data=data, skipped=skipped))
 
     def _measure(self, theirs: float, *, exact: bool) -> None:
         """Estimate how far the server's clock is ahead of ours, best from the quickest answered beat."""
@@ -228,6 +254,6 @@ class GuardLink:
             local_rank=local,
             exit=found["exit"],
             signal=found["signal"],
-            started=self._started.get(local),
+            started=self.starts.get(local),
             ended=self._ours(ended),
         )

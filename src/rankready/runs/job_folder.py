@@ -44,14 +44,20 @@ class JobFolder:
         fresh.write_text(json.dumps(plain(value), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         fresh.replace(self.path / name)
 
-    def append(self, server: str, log: str, data: bytes) -> None:
-        """Keep what a rank printed; a name that is none of ours is dropped."""
+    def put(self, server: str, log: str, at: int, data: bytes) -> None:
+        """Keep what a rank printed at its place in the log; a name that is none of ours is dropped.
+
+        Two that watch the same job write the same bytes to the same places.
+        """
         if LOG.fullmatch(log) is None:
             return
         path = self.path / server / log
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("ab") as file:
-            file.write(data)
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        try:
+            os.pwrite(handle, data, at)
+        finally:
+            os.close(handle)
 
     def size(self, server: str, log: str) -> int:
         """Return how much of a log is here already."""

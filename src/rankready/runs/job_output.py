@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from rankready.runs.guard_link import Piece
+
 LINE_LIMIT = 8192  # characters; what is longer is shown in pieces
+TAIL_BYTES = 16384
+TAIL_LINES = 40
 _ENDS = re.compile(rb"[\r\n]")
 # C0 without tab, DEL, C1, and the marks that turn the direction of writing
 _UNSAFE = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -21,20 +25,29 @@ def harmless(text: str) -> str:
 
 
 class Lines:
-    """Puts pieces of several logs together into whole lines; ``emit`` takes one line without its end."""
+    """Puts pieces of several logs together into whole lines; ``emit`` takes one line without its end.
 
-    def __init__(self, emit: Callable[[str], None]) -> None:
+    ``ranks``: whose lines are wanted (all, when empty); an agent's lines speak of many ranks and are always wanted.
+    """
+
+    def __init__(self, emit: Callable[[str], None], ranks: frozenset[int] = frozenset()) -> None:
         """Hold nothing yet."""
-        self._emit = emit
+        self._emit, self._ranks = emit, ranks
         self._rest: dict[tuple[str, str], bytes] = {}
 
-    def take(self, server: str, log: str, rank: int | None, data: bytes) -> None:
+    def take(self, piece: Piece) -> None:
         """Take one piece and emit the lines that it completes."""
-        *lines, rest = _ENDS.split(self._rest.pop((server, log), b"") + data)
+        if self._ranks and piece.rank is not None and piece.rank not in self._ranks:
+            return
+        key = (piece.server, piece.log)
+        if piece.skipped:
+            self._rest.pop(key, None)
+            self._show(piece.server, piece.rank, f"... {piece.skipped} bytes are not held any more ...".encode())
+        *lines, rest = _ENDS.split(self._rest.pop(key, b"") + piece.data)
         for line in (*lines, rest) if len(rest) > LINE_LIMIT else lines:
-            self._show(server, rank, line)
+            self._show(piece.server, piece.rank, line)
         if rest and len(rest) <= LINE_LIMIT:
-            self._rest[server, log] = rest
+            self._rest[key] = rest
 
     def flush(self) -> None:
         """Emit what never got its line end."""
@@ -47,3 +60,19 @@ class Lines:
         text = harmless(line.decode(errors="replace"))
         if text:
             self._emit(f"[{server if rank is None else rank}] {text}")
+
+
+class Tails:
+    """The last bytes of every log that passed by."""
+
+    def __init__(self) -> None:
+        """Hold nothing yet."""
+        self._last: dict[tuple[str, str], bytes] = {}
+
+    def take(self, server: str, log: str, data: bytes) -> None:
+        """Take one piece."""
+        self._last[server, log] = (self._last.get((server, log), b"") + data)[-TAIL_BYTES:]
+
+    def last(self, server: str, log: str) -> tuple[str, ...]:
+        """Return the last lines of a log."""
+        return tuple(self._last.get((server, log), b"").decode(errors="replace").splitlines()[-TAIL_LINES:])

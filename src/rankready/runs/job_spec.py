@@ -6,9 +6,11 @@ import re
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from rankready.launchers._env import node_environment
 from rankready.model.errors import PlanError
+from rankready.model.job_variables import LAST_BASE_PORT, LAUNCHERS_OWN, clashes, fault
 from rankready.model.ranks import LaunchSpec, Node
 from rankready.plan.devices import pick_devices
 from rankready.runs.observe import product
@@ -17,8 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rankready.model.cluster import Cluster, Server
+    from rankready.model.ranks import RankCommand
+    from rankready.runs.guard_file import GuardTimes
 
-LAST_BASE_PORT = 65504  # HCCL takes up to base + 31 (facts/launch 4)
+PER_PROCESS = (*LAUNCHERS_OWN, "ROLE_RANK", "MASTER_ADDR", "MASTER_PORT")  # ours alone: two owners would contradict
+TAGS = ("RANKREADY_", "SPT_NOENV")  # what a stop finds the job's processes by
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -55,7 +60,7 @@ def job_spec(cluster: Cluster, asked: Asked, job: str) -> LaunchSpec:
     if cluster.job.hccl_base_port > LAST_BASE_PORT:
         raise PlanError(f"hccl_base_port {cluster.job.hccl_base_port}: the last that leaves room is {LAST_BASE_PORT}")
     script = asked.script
-    return LaunchSpec(
+    spec = LaunchSpec(
         job=job,
         nodes=nodes,
         master_addr=nodes[0].address,
@@ -68,6 +73,25 @@ def job_spec(cluster: Cluster, asked: Asked, job: str) -> LaunchSpec:
         hccl_base_port=cluster.job.hccl_base_port,
         setup=cluster.job.setup,
     )
+    _refuse_variables(cluster, spec)
+    return spec
+
+
+def _refuse_variables(cluster: Cluster, spec: LaunchSpec) -> None:
+    """Raise PlanError for a variable that HCCL would refuse or misread, or that is not the user's to set."""
+    for name, value in spec.env.items():
+        if name in PER_PROCESS or (name == "HCCL_IF_IP" and len(spec.nodes) > 1):
+            raise PlanError(f"{name}={value}: set for each process by rankready; one value for all can't be right")
+        if name.startswith(TAGS):
+            raise PlanError(f"{name}={value}: by this variable rankready finds the job's processes")
+        if (wrong := fault(name, value, cluster.generation)) is not None:
+            raise PlanError(f"{name}: {wrong.en}\n{name}：{wrong.zh}")
+    visible = spec.env.get("ASCEND_RT_VISIBLE_DEVICES", "")
+    if visible and len(visible.split(",")) < max(n.nproc_per_node for n in spec.nodes):
+        raise PlanError(f"ASCEND_RT_VISIBLE_DEVICES={visible}: fewer devices than processes on a server")
+    for node in spec.nodes[:1]:
+        for _, told in clashes(node_environment(spec, node)):
+            raise PlanError(f"{told.en}\n{told.zh}")
 
 
 def _node(server: Server, node_rank: int, picked: tuple[int, ...]) -> Node:
@@ -86,3 +110,31 @@ def _address(server: Server) -> str:
         raise PlanError(
             f"{server.name}: no address inside the cluster is known; add address: to it in cluster.yaml"
         ) from None
+
+
+def guard_spec(spec: LaunchSpec, node: Node, commands: tuple[RankCommand, ...], times: GuardTimes) -> dict[str, Any]:
+    """Return what a server's guard is told."""
+    return {
+        "job": spec.job,
+        "address": node.address,
+        "workdir": spec.workdir,
+        "setup": spec.setup,
+        "folders": ["train", "ascend/log"],
+        "lease_s": times.lease_s,
+        "start_s": times.start_s,
+        "grace_s": times.grace_s,
+        "fail_hold_s": times.fail_hold_s,
+        "log_limit": times.log_limit,
+        "ranks": [
+            {
+                "rank": c.rank,
+                "local_rank": c.local_rank,
+                "argv": list(c.argv),
+                "env": dict(c.env),
+                "defaults": dict(c.defaults),
+                "unset": list(c.unset),
+                "log": c.log,
+            }
+            for c in commands
+        ],
+    }

@@ -6,16 +6,18 @@ import asyncio
 import secrets
 import time
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from rankready.model.errors import PlanError, Unreadable
-from rankready.model.job import Ready
+from rankready.model.job import Begin, Phase, Ready
 from rankready.model.ranks import LaunchSpec, Node, RankCommand
 from rankready.model.record import Record
 from rankready.model.snapshot import Gap
 from rankready.model.text import Text
+from rankready.runs.controller import Controller
 from rankready.runs.guard_file import JOB_ID, JOBS, GuardTimes, ask_script, folder_of, read_answer
-from rankready.runs.job import Controller
+from rankready.runs.job import result
 from rankready.runs.site import now_utc
 
 if TYPE_CHECKING:
@@ -23,12 +25,21 @@ if TYPE_CHECKING:
 
     from rankready.kind.transport import Session
     from rankready.model.cluster import Server
-    from rankready.runs.job import RunOptions
+    from rankready.model.job import Action
+    from rankready.runs.controller import RunOptions
     from rankready.runs.site import Site
 
 ASK_S = 30.0
-RUNNING = "running"
-BUSY_PHASES = (RUNNING, "unguarded")
+BUSY_PHASES = ("running", "starting", "unguarded")
+
+
+class From(StrEnum):
+    """From which moment `attach` shows a job's lines."""
+
+    HERE = "here"  # where this machine's copy of each log ends
+    START = "start"
+    NOW = "now"
+
 
 Standing = dict[str, Any]
 
@@ -40,6 +51,12 @@ class Known:
     job: str
     servers: Mapping[str, Standing]
     silent: Mapping[str, str]
+
+    @property
+    def lease_s(self) -> float:
+        """How long the job lives on when nobody watches; 0: no limit."""
+        leases = [s.get("lease_s") for s in self.servers.values()]
+        return min((float(x) for x in leases if isinstance(x, int | float) and x > 0), default=0.0)
 
     @property
     def phase(self) -> str:
@@ -74,6 +91,7 @@ def _shown(known: Known) -> dict[str, Any]:
         "failed": bad,
         "cause": causes[0] if causes else first.get("cause"),
         "lease_s": first.get("lease_s"),
+        "detached": bool(first.get("detached")),
         "servers": {name: s["phase"] for name, s in known.servers.items()},
     }
 
@@ -137,45 +155,82 @@ def _stop_script(job: str, nonce: str, grace_s: float) -> bytes:
     return b"{\n" + own.encode() + b"} </dev/null\n" + ask_script(nonce, "sweep", [job])
 
 
-async def attach(site: Site, job: str, options: RunOptions) -> Record:
-    """Watch a job that runs: its lines from where this machine's copy ends, and the end of all when one rank fails.
+async def attach(site: Site, job: str, options: RunOptions, since: From = From.HERE) -> Record:
+    """Watch a job that runs: its lines from a chosen moment on, and the end of all when one rank fails.
 
-    Ctrl-C leaves; the job goes on. ``extra`` as `run`'s. Raises PlanError where no server knows the job.
+    Ctrl-C leaves; the job goes on. A detached job with a lease lives on as long as somebody watches it. ``extra`` as
+    `run`'s, with ``attached`` (true) and ``lease_s`` (how long the job lives on when nobody watches; 0: no limit).
+    Raises PlanError where no server knows the job, or a wanted rank is none of its own.
     """
     _refuse(job)
-    started, since = now_utc(), time.monotonic()
+    started, began = now_utc(), time.monotonic()
     jobs, silent = await known_jobs(site)
     found = next((k for k in jobs if k.job == job), None)
     if found is None:
         unasked = f" ({', '.join(silent)} could not be asked)" if silent else ""
         raise PlanError(f"no server knows a job {job}{unasked}; list them by: rankready ps")
-    controller = Attached(site, _spec_of(site, found), _shares_of(found), options)
+    shares = _shares_of(found)
+    known = {c.rank for commands in shares.values() for c in commands if c.rank is not None}
+    if known and (strangers := sorted(options.ranks - known)):
+        raise PlanError(f"{job} has no rank {strangers[0]}; its ranks are {min(known)} to {max(known)}")
+    controller = Attached(site, _spec_of(site, found), shares, options)
+    controller.begin_at(found, since)
     state = await controller.run()
-    extra = controller.result(state)
-    code = 0 if controller.left else controller.exit(state)
-    if not controller.left:
+    extra = {**await result(controller, state), "attached": True, "lease_s": found.lease_s}
+    if state.phase is Phase.ENDED:
         controller.folder.write("result.json", extra)
-    return replace(_blank(site, "attach", started, since), exit=code, extra=extra)
+    code = 0 if controller.left else controller.exit()
+    return replace(_blank(site, "attach", started, began), exit=code, extra=extra)
 
 
 class Attached(Controller):
-    """A controller that comes later: it does not beat, and leaving it ends nothing."""
+    """A controller that comes later: leaving it ends nothing, and it confirms no start that was not its own."""
 
     left = False
+    beat_s = 0.0
 
-    def _may_leave(self) -> bool:
+    def begin_at(self, known: Known, since: From) -> None:
+        """Choose where each log is read from, and whether beats are ours to send."""
+        if any(s.get("detached") for s in known.servers.values()):
+            self.beat_s = known.lease_s
+        for name, link in self.links.items():
+            link.offsets = {c.log: self._offset(known, name, c.log, since) for c in self.shares[name]}
+
+    def leaves(self) -> bool:
+        """Tell whether the operator left."""
         return self.left
+
+    def _offset(self, known: Known, server: str, log: str, since: From) -> int:
+        match since:
+            case From.START:
+                return 0
+            case From.NOW:
+                sizes = known.servers[server].get("sizes")
+                at = sizes.get(log, 0) if isinstance(sizes, dict) else 0
+                return at if isinstance(at, int) else 0
+            case From.HERE:
+                return self.folder.size(server, log)
+
+    def _do(self, action: Action) -> None:
+        if not isinstance(action, Begin):
+            super()._do(action)
 
     def _interrupted(self) -> None:
         self.left = True
-        self.site.say(Text(en="left; the job goes on", zh="已离开；作业继续运行"))
+        if self.beat_s:
+            text = Text(
+                en=f"left; the job goes on for {self.beat_s:g} s, longer when somebody attaches",
+                zh=f"已离开；作业还会运行 {self.beat_s:g} 秒，期间有人 attach 则继续",
+            )
+        else:
+            text = Text(en="left; the job goes on", zh="已离开；作业继续运行")
+        self.site.say(text)
 
     async def _start_all(self) -> None:
-        times = GuardTimes(lease_s=0.0, grace_s=self.options.times.grace_s)
-        for name, link in self.links.items():
-            link.offsets = {c.log: self.folder.size(name, c.log) for c in self.shares[name]}
+        times = GuardTimes(lease_s=self.beat_s, grace_s=self.options.times.grace_s)
+        for name in self.links:
             self.events.put_nowait(Ready(server=name))
-        await asyncio.gather(*(link.follow(times, beats=False) for link in self.links.values()))
+        await asyncio.gather(*(link.follow(times, beats=bool(self.beat_s)) for link in self.links.values()))
 
 
 def _refuse(job: str) -> None:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rankready import catalog
 from rankready.kind.launcher import Launcher
 from rankready.model.errors import PlanError
-from rankready.model.finding import Outcome, exit_code
+from rankready.model.finding import Outcome
+from rankready.model.job import Cause
+from rankready.model.ranks import JOB_FOLDER, OWN_NIC
 from rankready.model.record import Record, Step
 from rankready.model.text import Text
 from rankready.runs.job import new_job_id, run
 from rankready.runs.job_spec import job_spec
-from rankready.runs.preflight import preflight
+from rankready.runs.preflight import not_learned, preflight, stops
 from rankready.runs.site import now_utc
 from rankready.runs.sync import sync
 
@@ -29,6 +33,9 @@ if TYPE_CHECKING:
     from rankready.runs.site import Site
 
 
+INTERRUPTED = 130
+
+
 def launcher_named(name: str) -> Launcher:
     """Find a launcher; raises PlanError naming those that there are."""
     found = {item.name: item for item in catalog.offered("launchers", "LAUNCHER", Launcher)}
@@ -38,21 +45,74 @@ def launcher_named(name: str) -> Launcher:
 
 
 async def launch(site: Site, asked: Asked, options: RunOptions) -> Record:
-    """Run a job from what the user asked for; the record is that of the first step that failed, or the job's own."""
-    spec = job_spec(site.cluster, asked, new_job_id())
+    """Run a job from what the user asked for; the record is that of the first step that failed, or the job's own.
+
+    A job that failed is started again, at most ``max_restarts`` times, each as a job of its own (``JOB-r1``), after
+    its devices are free and the servers were looked at again. ``extra["restarts"]``: job, cause and first failure of
+    each that came before.
+    """
+    job, before = new_job_id(), list[dict[str, Any]]()
     launcher = launcher_named(asked.launcher or site.cluster.job.launcher)
-    started, since = now_utc(), time.monotonic()
+    first = job_spec(site.cluster, asked, job)
+    refusal = await _looked_and_synced(site, asked, first, options)
+    if refusal is not None:
+        return refusal
+    for number in range(options.max_restarts + 1):
+        name = f"{job}-r{number}" if number else job
+        spec = replace(first, job=name, restart=number, max_restarts=options.max_restarts)
+        if number and (refusal := await _looked(site, spec, options, script=True)) is not None:
+            return _with(refusal, before)
+        record = await run(site, spec, launcher, options)
+        if number == options.max_restarts or not _may_restart(site, record):
+            break
+        before.append({key: record.extra[key] for key in ("job", "cause", "first_failure")})
+        site.say(
+            Text(
+                en=f"starting again, {number + 1} of at most {options.max_restarts} times",
+                zh=f"重新启动，第 {number + 1} 次，最多 {options.max_restarts} 次",
+            )
+        )
+    return _with(record, before)
+
+
+def _with(record: Record, before: list[dict[str, Any]]) -> Record:
+    return replace(record, extra={**record.extra, "restarts": before}) if before else record
+
+
+def _may_restart(site: Site, record: Record) -> bool:
+    """Tell whether a job may be started again: it failed by itself, and nothing of it is left anywhere."""
+    extra = record.extra
+    if record.exit in (0, INTERRUPTED) or extra["cause"] not in (Cause.RANK_FAILED, Cause.SERVER_LOST):
+        return False
+    held = [*extra.get("still_held", {}), *extra["left"]]
+    if held:
+        told = ", ".join(held)
+        site.say(Text(en=f"not started again: held still: {told}", zh=f"不再重新启动：仍被占用：{told}"))
+    return not held
+
+
+async def _looked_and_synced(site: Site, asked: Asked, spec: LaunchSpec, options: RunOptions) -> Record | None:
     script = asked.script
-    verdicts = await preflight(site, spec, script=script is None)
-    if code := exit_code(verdicts):
-        return _stopped(site, verdicts, code, (started, since))
+    if (refusal := await _looked(site, spec, options, script=script is None)) is not None:
+        return refusal
     if script is not None or asked.extra_paths:
         paths: list[Path] = [*([script] if script else []), *asked.extra_paths]
         synced = await sync(site, paths, spec.workdir)
         if synced.exit:
             site.say(Text(en="the job was not started: sync failed", zh="作业未启动：sync 失败"))
             return synced
-    return await run(site, spec, launcher, options)
+    return None
+
+
+async def _looked(site: Site, spec: LaunchSpec, options: RunOptions, *, script: bool) -> Record | None:
+    started, since = now_utc(), time.monotonic()
+    verdicts = await preflight(site, spec, script=script, force=options.force)
+    if blind := tuple(v for v in verdicts if not_learned(v)):
+        codes = ", ".join(dict.fromkeys(v.code for v in blind))
+        told = blind[0].reason
+        site.say(Text(en=f"not known before the start: {codes} ({told})", zh=f"启动前未能确认：{codes}（{told}）"))
+    code = stops(verdicts)
+    return _stopped(site, verdicts, code, (started, since)) if code else None
 
 
 def _stopped(site: Site, verdicts: tuple[Verdict, ...], code: int, clock: tuple[str, float]) -> Record:
@@ -114,10 +174,25 @@ def _process(command: RankCommand) -> dict[str, Any]:
 
 
 def shell_line(spec: LaunchSpec, command: RankCommand) -> str:
-    """Return one process as a line that a person could type on the server."""
+    """Return one process as a line that a person could type on the server: what the guard does, word by word."""
     clear = "".join(f" -u {name}" for name in command.unset if not name.endswith("*"))
-    given = "".join(f" {k}={shlex.quote(v)}" for k, v in {**command.defaults, **command.env}.items())
+    if families := "|".join(name[:-1] for name in command.unset if name.endswith("*")):
+        clear += f" $(env | sed -nE 's/^(({families})[^=]*)=.*/-u \\1/p')"
+    words = "".join(f" {k}=${{{k}-{v}}}" for k, v in command.defaults.items() if k not in command.env)
+    words += "".join(f" {k}={_nic(command) if v == OWN_NIC else _quoted(spec, v)}" for k, v in command.env.items())
     source = f". {shlex.quote(spec.setup)} && " if spec.setup else ""
-    words = " ".join(shlex.quote(w) for w in command.argv)
-    folder = spec.workdir if spec.workdir.startswith("~") else shlex.quote(spec.workdir)
-    return f"cd {folder} && {source}env{clear}{given} {words}"
+    argv = " ".join(_quoted(spec, w) for w in command.argv)
+    folder = spec.workdir if re.fullmatch(r"~[\w./-]*", spec.workdir) else shlex.quote(spec.workdir)
+    return f"cd {folder} && {source}env{clear}{words} {argv}"
+
+
+def _nic(command: RankCommand) -> str:
+    """Return shell words that find the interface with the node's address."""
+    address = re.escape(command.env.get("HCCL_IF_IP", ""))
+    return f"$(ip -o addr | sed -n 's|^[0-9]*: *\\([^ ]*\\) .* {address}/.*|\\1|p')"
+
+
+def _quoted(spec: LaunchSpec, text: str) -> str:
+    """Quote for a shell; the job's folder stands as the path that the guard puts in its place."""
+    own = f'"$HOME"/.rankready/jobs/{spec.job}'
+    return own.join(shlex.quote(part) if part else "" for part in text.split(JOB_FOLDER)) or "''"

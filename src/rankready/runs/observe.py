@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -9,12 +12,15 @@ from rankready import catalog
 from rankready.kind.product import Product
 from rankready.kind.question import Question, Scope
 from rankready.model.finding import Evidence
+from rankready.model.observed.host import Reached
+from rankready.model.place import PlaceKind
 from rankready.model.snapshot import Gap, Snapshot
+from rankready.model.text import Text
 from rankready.runs.script import ask
 from rankready.runs.site import now_utc
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from rankready.kind.transport import Session
     from rankready.model.cluster import Cluster, Server
@@ -23,7 +29,14 @@ if TYPE_CHECKING:
     from rankready.runs.site import Site
 
 Asked = tuple[Question[object], "Place", "Command"]
+Key = tuple["Place", type]
+Item = tuple[Key, object, Evidence]
+Learned = list[Item]
 EXCERPT = 400
+EACH_S = 1.5  # what one call of a lane may take on the average before the rest of a script is given up
+LEAST_S = 60.0
+PATIENCE_S = 10.0  # then it is told whom we wait for
+_FEW = 4
 
 
 def questions(facts: Iterable[type] | None = None) -> tuple[Question[object], ...]:
@@ -47,52 +60,101 @@ def product(cluster: Cluster) -> Product:
 
 
 async def observe(site: Site, wanted: Sequence[Question[object]], servers: Sequence[Server] | None = None) -> Snapshot:
-    """Ask every question of every server (or of ``servers``) and return what was learned, gaps included."""
+    """Ask every question of every server (or of ``servers``) and return what was learned, gaps included.
+
+    Answers are read as each server's come in: what is kept of a thousand servers is facts, not their words.
+    """
     chosen = tuple(site.cluster.servers if servers is None else servers)
     rings = product(site.cluster).rings
+    look = _Look()
+    waiting = dict.fromkeys(s.name for s in chosen)
 
-    async def one(server: Server, session: Session) -> tuple[tuple[Asked, Reply], ...]:
+    async def one(server: Server, session: Session) -> Learned:
         asked = _asked(server, wanted, rings)
-        replies = await ask(session, [command for _, _, command in asked], lanes=max(2, len(rings)))
-        return tuple(zip(asked, replies, strict=True))
+        commands = [command for _, _, command in asked]
+        replies = await ask(session, commands, lanes=max(2, len(rings)), within_s=_within(commands))
+        came, last = look.age(), max(r.ended_s for r in replies)
+        waiting.pop(server.name)
+        return [look.read(*i, r, age=came - (last - r.ended_s)) for i, r in zip(asked, replies, strict=True)]
 
-    answers = await site.fleet.each(one, chosen)
-    at = now_utc()
-    facts: dict[tuple[Place, type], object] = {}
-    evidence: dict[tuple[Place, type], Evidence] = {}
+    telling = asyncio.create_task(_tell(site, waiting))
+    try:
+        answers = await site.fleet.each(one, chosen)
+    finally:
+        telling.cancel()
+    facts: dict[Key, object] = {}
+    evidence: dict[Key, Evidence] = {}
     for server in chosen:
         answer = answers[server.name]
         if isinstance(answer, Gap):
             facts.update({(p, q.fact): answer for q, p, _ in _asked(server, wanted, rings)})
             continue
-        for (question, place, command), reply in answer:
-            facts[place, question.fact] = _read(question, reply, place)
-            evidence[place, question.fact] = _evidence(command, reply, at)
-    return Snapshot(facts=facts, evidence=evidence, at=at)
+        for key, fact, words in answer:
+            facts[key] = fact
+            evidence[key] = words
+    return Snapshot(facts=facts, evidence=evidence, at=look.at)
+
+
+async def _tell(site: Site, waiting: Mapping[str, None]) -> None:
+    """Name those that we still wait for, now and then."""
+    while True:
+        await asyncio.sleep(PATIENCE_S)
+        open_ = [name for name in waiting if name not in site.fleet.lost]
+        few = ", ".join(open_[:_FEW]) + (" …" if len(open_) > _FEW else "")
+        if open_:
+            site.say(Text(en=f"waiting for {len(open_)} servers: {few}", zh=f"正在等待 {len(open_)} 台服务器：{few}"))
 
 
 def _asked(server: Server, wanted: Sequence[Question[object]], rings: tuple[tuple[int, ...], ...]) -> list[Asked]:
     asked: list[Asked] = []
+    devices, own = server.device_places(), (server.place,)
     for question in wanted:
-        places = server.device_places() if question.scope is Scope.DEVICE else (server.place,)
+        places = devices if question.scope is Scope.DEVICE else own
         asked.extend((question, place, _in_lane(question.ask(server, place), place, rings)) for place in places)
     return asked
 
 
 def _in_lane(command: Command, place: Place, rings: tuple[tuple[int, ...], ...]) -> Command:
     """Devices that share a device OS share a lane: the tool may answer *busy* per group (facts/hccn 2.2)."""
-    for number, ring in enumerate(rings):
-        if place.device in ring:
-            return replace(command, lane=f"ring{number}")
-    return replace(command, lane=command.lane or "host")
+    lane = next((f"ring{n}" for n, ring in enumerate(rings) if place.device in ring), command.lane or "host")
+    owner = f"device{place.device}" if place.kind is PlaceKind.DEVICE else command.argv[0] if command.argv else ""
+    return replace(command, lane=lane, owner=owner)
+
+
+def _within(commands: Sequence[Command]) -> float:
+    """Return the seconds after which a server is asked no more: enough for a slow one, not for one that hangs."""
+    longest = max(Counter(c.lane for c in commands).values(), default=0)
+    return max(LEAST_S, EACH_S * longest)
+
+
+class _Look:
+    """Reads replies; equal words are kept once, however many devices said them."""
+
+    def __init__(self) -> None:
+        self.at = now_utc()
+        self._began = time.monotonic()
+        self._words: dict[tuple[str, str], Evidence] = {}
+
+    def age(self) -> float:
+        return time.monotonic() - self._began
+
+    def read(
+        self, question: Question[object], place: Place, command: Command, reply: Reply, *, age: float
+    ) -> Item:
+        said = reply.both.strip()[:EXCERPT] or f"(no output, exit {reply.exit})"
+        key = (str(command), said)
+        words = self._words.get(key)
+        if words is None:
+            words = self._words[key] = Evidence(command=key[0], excerpt=said, at=self.at)
+        fact = _read(question, reply, place)
+        if isinstance(fact, Reached) and fact.clock is not None:
+            fact = replace(fact, clock=fact.clock - age)  # servers answer at different times: compare at one
+        return (place, question.fact), fact, words
 
 
 def _read(question: Question[object], reply: Reply, place: Place) -> object:
+    if reply.tries == 0:
+        return Gap(f"{reply.command}: not asked: {place} had ceased to answer, or the server's time was up")
     if reply.exit is None and not reply.both.strip():
         return Gap(f"{reply.command}: no answer within {reply.command.timeout_s:g} s")
     return question.read(reply, place)
-
-
-def _evidence(command: Command, reply: Reply, at: str) -> Evidence:
-    words = reply.both.strip() or f"(no output, exit {reply.exit})"
-    return Evidence(command=str(command), excerpt=words[:EXCERPT], at=at)

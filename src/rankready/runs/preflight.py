@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from rankready import catalog
+from rankready.kind.check import Check, verdicts
 from rankready.model.command import Command, Reply
-from rankready.model.finding import Evidence, Finding, Outcome, Severity, Verdict
-from rankready.model.snapshot import Gap
+from rankready.model.finding import Evidence, Finding, Outcome, Severity, Verdict, exit_code
+from rankready.model.snapshot import Gap, Seen
 from rankready.model.text import Text
+from rankready.runs.observe import observe, questions
 from rankready.runs.script import ask
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from rankready.kind.transport import Session
-    from rankready.model.cluster import Server
+    from rankready.model.cluster import Cluster, Server
     from rankready.model.place import Place
     from rankready.model.ranks import LaunchSpec
     from rankready.runs.site import Site
 
 OLDEST = (3, 7)
+HELD = "JOB001"
+OWN_CODES = ("HST001", "JOB002", "JOB003", "JOB004", "JOB005", "JOB006")
 LISTENING = "0A"  # a socket's state in /proc/net/tcp
 _VERSION = "import sys; print('%d.%d.%d' % sys.version_info[:3])"
 _IN_FOLDER = 'case $1 in "~") cd ;; "~/"*) cd "$HOME/${1#"~/"}" ;; *) cd "$1" ;; esac && '
@@ -32,35 +38,75 @@ Answers = tuple[Reply, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Told:
     """What the servers answered, with the cluster's names at hand."""
 
     places: Mapping[str, Place]
     answers: Mapping[str, Answers]
 
 
-async def preflight(site: Site, spec: LaunchSpec, *, script: bool = True) -> tuple[Verdict, ...]:
+async def preflight(site: Site, spec: LaunchSpec, *, script: bool = True, force: bool = False) -> tuple[Verdict, ...]:
     """Ask every server and judge. ``script`` False: it comes from here and is proven by `sync`.
 
-    JOB001 the master port is taken · JOB002 no Python that can run the guard · JOB003 the job's own interpreter is
-    missing · JOB004 the script is missing or differs between servers · JOB005 the setup file is missing.
+    JOB002 no Python that can run the guard · JOB003 the job's own interpreter is missing · JOB004 the script is missing
+    or differs between servers · JOB005 the setup file is missing · JOB006 the master port is taken; and every check of
+    the catalogue about jobs. A device that another job holds (JOB001) is an error here unless ``force``.
     """
     chosen = tuple(site.cluster.server(n.server) for n in spec.nodes)
 
     async def one(_: Server, session: Session) -> Answers:
         return await ask(session, _commands(spec))
 
-    answers = await site.fleet.each(one, chosen)
+    answers, listed = await asyncio.gather(site.fleet.each(one, chosen), _by_catalogue(site, spec, force=force))
     known = {name: found for name, found in answers.items() if not isinstance(found, Gap)}
-    seen = Seen({s.name: s.place for s in chosen}, known)
-    verdicts = [*_master_port(seen, spec), *_guard_python(seen), *_own_python(seen, spec)]
+    seen = Told({s.name: s.place for s in chosen}, known)
+    found = [*_master_port(seen, spec), *_guard_python(seen), *_own_python(seen, spec)]
     if script:
-        verdicts += _script(seen, spec)
+        found += _script(seen, spec)
     if spec.setup:
-        verdicts += _setup(seen, spec)
+        found += _setup(seen, spec)
     lost = (Verdict(code="HST001", place=seen.places[n], outcome=Outcome.UNKNOWN, reason=g.reason)
             for n, g in answers.items() if isinstance(g, Gap))  # fmt: skip
-    return (*lost, *verdicts)
+    return (*lost, *found, *(v for v in listed if v.place.name in known or v.outcome is not Outcome.UNKNOWN))
+
+
+def stops(found: tuple[Verdict, ...]) -> int:
+    """Return the exit code that keeps a job from being started, 0 for none.
+
+    What the catalogue could not learn (no vendor tool, on CPUs) does not stop it: it is told, and the job's own start
+    will show it.
+    """
+    return exit_code(tuple(v for v in found if not not_learned(v)))
+
+
+def not_learned(verdict: Verdict) -> bool:
+    """Tell whether a check of the catalogue could not be answered."""
+    return verdict.outcome is Outcome.UNKNOWN and verdict.code not in OWN_CODES
+
+
+async def _by_catalogue(site: Site, spec: LaunchSpec, *, force: bool) -> tuple[Verdict, ...]:
+    """Judge by every check of the catalogue about jobs, as if the inventory said what this job is told."""
+    checks = tuple(c for c in catalog.offered("checks", "CHECK", Check) if c.code.startswith("JOB"))
+    cluster = _as_asked(site.cluster, spec)
+    needs = {need for check in checks for need in check.needs}
+    snapshot = await observe(replace(site, cluster=cluster), questions(needs), cluster.servers)
+    return tuple(_held(v, force=force) for v in verdicts(checks, cluster, Seen(snapshot)))
+
+
+def _as_asked(cluster: Cluster, spec: LaunchSpec) -> Cluster:
+    """Return the inventory with this job's servers, devices, ports and variables alone."""
+    servers = tuple(replace(cluster.server(n.server), devices=n.devices) for n in spec.nodes)
+    base = cluster.job.hccl_base_port if spec.hccl_base_port is None else spec.hccl_base_port
+    job = replace(cluster.job, env=spec.env, master_port=spec.master_port, hccl_base_port=base, nic=spec.nic)
+    return replace(cluster, servers=servers, job=job)
+
+
+def _held(verdict: Verdict, *, force: bool) -> Verdict:
+    if verdict.code != HELD or not verdict.findings or force:
+        return verdict
+    remedy = Text(en="rankready ps; wait, end that job, or --force", zh="rankready ps；等待、结束该作业，或用 --force")
+    findings = tuple(replace(f, severity=Severity.ERROR, remedy=remedy) for f in verdict.findings)
+    return replace(verdict, outcome=Outcome.FAIL, findings=findings)
 
 
 def _commands(spec: LaunchSpec) -> tuple[Command, ...]:
@@ -79,13 +125,13 @@ def listening(table: str, port: int) -> bool:
     return any(len(r) > 3 and r[3] == LISTENING and r[1].endswith(f":{port:04X}") for r in rows)  # noqa: PLR2004  (the column of the state)
 
 
-def _master_port(seen: Seen, spec: LaunchSpec) -> Iterator[Verdict]:
+def _master_port(seen: Told, spec: LaunchSpec) -> Iterator[Verdict]:
     name = spec.nodes[0].server
     if name not in seen.answers:
         return
     reply = seen.answers[name][3]
     if not reply.stdout:
-        yield Verdict(code="JOB001", place=seen.places[name], outcome=Outcome.UNKNOWN, reason=reply.first_line)
+        yield Verdict(code="JOB006", place=seen.places[name], outcome=Outcome.UNKNOWN, reason=reply.first_line)
         return
     port = spec.master_port
     taken = listening(reply.stdout, port)
@@ -95,10 +141,10 @@ def _master_port(seen: Seen, spec: LaunchSpec) -> Iterator[Verdict]:
     remedy = Text(
         en="rankready ps; or choose another by --master-port", zh="rankready ps；或用 --master-port 换一个端口"
     )
-    yield _verdict("JOB001", seen.places[name], None if not taken else (text, remedy), reply)
+    yield _verdict("JOB006", seen.places[name], None if not taken else (text, remedy), reply)
 
 
-def _guard_python(seen: Seen) -> Iterator[Verdict]:
+def _guard_python(seen: Told) -> Iterator[Verdict]:
     for name, answers in seen.answers.items():
         version = _version(answers[0])
         bad = None
@@ -109,7 +155,7 @@ def _guard_python(seen: Seen) -> Iterator[Verdict]:
         yield _verdict("JOB002", seen.places[name], bad, answers[0])
 
 
-def _own_python(seen: Seen, spec: LaunchSpec) -> Iterator[Verdict]:
+def _own_python(seen: Told, spec: LaunchSpec) -> Iterator[Verdict]:
     for name, answers in seen.answers.items():
         bad = None
         if _version(answers[1]) is None:
@@ -125,7 +171,7 @@ def _own_python(seen: Seen, spec: LaunchSpec) -> Iterator[Verdict]:
         yield _verdict("JOB003", seen.places[name], bad, answers[1])
 
 
-def _script(seen: Seen, spec: LaunchSpec) -> Iterator[Verdict]:
+def _script(seen: Told, spec: LaunchSpec) -> Iterator[Verdict]:
     digests = {name: a[2].stdout.split(" ", 1)[0] for name, a in seen.answers.items() if a[2].exit == 0}
     usual = max(set(digests.values()), key=list(digests.values()).count) if digests else ""
     for name, answers in seen.answers.items():
@@ -140,7 +186,7 @@ def _script(seen: Seen, spec: LaunchSpec) -> Iterator[Verdict]:
         yield _verdict("JOB004", seen.places[name], bad, answers[2])
 
 
-def _setup(seen: Seen, spec: LaunchSpec) -> Iterator[Verdict]:
+def _setup(seen: Told, spec: LaunchSpec) -> Iterator[Verdict]:
     for name, answers in seen.answers.items():
         bad = None
         if answers[4].stdout.strip() != "readable":

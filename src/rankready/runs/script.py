@@ -1,9 +1,9 @@
 """Many commands in one round trip: compile them into one shell script, and read its framed answers.
 
-A frame is a line ``NONCE index exit tries out_bytes err_bytes began ended`` followed by exactly those bytes. What comes
-before the first frame is noise of login files (facts/transport 5.5). Each command has its own time limit, the script has
-one after which it starts nothing more; commands of one lane run one after another, lanes overlap within a limit
-(facts/hccn 2.2).
+A frame is a line ``NONCE index exit tries out_bytes err_bytes began ended`` followed by exactly those bytes. What
+comes before the first frame is noise of login files (facts/transport 5.5). Each command has its own time limit, the
+script has one after which it starts nothing more; commands of one lane run one after another, lanes overlap within a
+limit (facts/hccn 2.2).
 """
 
 from __future__ import annotations
@@ -36,7 +36,12 @@ _HEAD = r"""
 LC_ALL=C; export LC_ALL
 PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/Ascend/driver/tools; export PATH
 umask 077
-d=$(mktemp -d "${TMPDIR:-/tmp}/rankready.XXXXXXXX") || exit 97
+for p in "${TMPDIR:-/tmp}" /dev/shm /run "$HOME"; do
+  d=$(mktemp -d "$p/rankready.XXXXXXXX" 2>/dev/null) && printf '%4096s' x >"$d/t" 2>/dev/null && break
+  [ -z "$d" ] || rm -rf "$d"
+  d=
+done
+[ -n "$d" ] || { echo 'rankready: no room for a temporary file in /tmp, /dev/shm, /run or the home folder' >&2; exit 97; }
 trap 'rm -rf "$d"' EXIT
 trap 'exit 98' HUP INT TERM
 if command -v timeout >/dev/null 2>&1; then t() { timeout -k 2 "$@"; }; else t() { shift; "$@"; }; fi
@@ -147,6 +152,7 @@ class Frames:
             exit=None if status in _TIMED_OUT else status,
             tries=int(match[3]),
             duration_s=max(0.0, _seconds(match[7]) - _seconds(match[6])),
+            ended_s=_seconds(match[7]),
         )
 
 
@@ -171,8 +177,9 @@ async def ask(
         return ()
     nonce = _nonce()
     script = compile_script(commands, nonce=nonce, lanes=lanes, within_s=within_s)
-    limit = min(_slowest(commands, lanes), within_s + max(c.timeout_s for c in commands) + 2) + _AFTER_S
-    raw = await session.run(script, timeout_s=limit)
+    quiet = max(c.timeout_s for c in commands) + _AFTER_S
+    limit = min(_slowest(commands, lanes), within_s + quiet) + _AFTER_S
+    raw = await session.run(script, timeout_s=limit, quiet_s=quiet)
     return read_frames(raw.stdout, commands, nonce)
 
 

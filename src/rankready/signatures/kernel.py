@@ -13,7 +13,13 @@ _SEEN = (Stream.KERNEL,)
 
 def _line(kind: str, literal: str, pattern: str, title: Text, role: Role = Role.LOCAL) -> Signature:
     return Signature(
-        kind=kind, pattern=re.compile(pattern, _A), title=title, role=role, streams=_SEEN, literal=literal
+        kind=kind,
+        pattern=re.compile(pattern, _A),
+        title=title,
+        role=role,
+        streams=_SEEN,
+        codes=("OOM",) if kind == "host_oom_kill" else (),
+        literal=literal,
     )
 
 

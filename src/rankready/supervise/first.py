@@ -57,3 +57,15 @@ def _rank(end: RankEnd, tail: Sequence[str]) -> int:
     if end.signal is not None:
         return 0
     return 2 if only_waited(tail) else 1
+
+
+def start_skew(starts: Mapping[str, Sequence[float]]) -> tuple[float, dict[str, float]] | None:
+    """Return how many seconds lie between the first and the last server's first start, and each server's delay.
+
+    ``starts``: server → its processes' start times on one clock. None where nothing started.
+    """
+    first = {server: min(times) for server, times in starts.items() if times}
+    if not first:
+        return None
+    earliest = min(first.values())
+    return max(first.values()) - earliest, {server: round(at - earliest, 3) for server, at in first.items()}

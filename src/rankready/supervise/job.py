@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from rankready.model.job import (
     Action,
+    Begin,
+    Begun,
     Cause,
     Exited,
     Finish,
@@ -23,6 +25,7 @@ from rankready.model.job import (
     Ready,
     Regained,
     Say,
+    Started,
     StartFailed,
     Stop,
     StopAsked,
@@ -82,10 +85,14 @@ def exit_code(state: JobState) -> int:
             return 1
 
 
-def _take(state: JobState, event: Event, now: float) -> Step:  # noqa: C901, PLR0911  (one case for each event)
+def _take(state: JobState, event: Event, now: float) -> Step:  # noqa: C901, PLR0911, PLR0912  (one case for each event)
     match event:
         case Ready():
             return _ready(state, event.server)
+        case Begun():
+            return replace(state, begun=state.begun | {event.server}), ()
+        case Started():
+            return replace(state, started=state.started | {(event.server, event.local_rank)}), ()
         case StartFailed():
             failed = replace(state, gone=state.gone | {event.server})
             return _stop_all(failed, Cause.START_FAILED, now, FAIL_GRACE_S)
@@ -122,7 +129,7 @@ def _ready(state: JobState, server: str) -> Step:
     if after.phase is Phase.STOPPING:  # the job was given up while this server started
         return after, (Stop(server=server, grace_s=FAIL_GRACE_S),)
     if set(after.expected) <= after.ready:
-        return replace(after, phase=Phase.RUNNING), ()
+        return replace(after, phase=Phase.RUNNING), tuple(Begin(server=s) for s in _standing(after))
     return after, ()
 
 
@@ -212,6 +219,8 @@ def _regained(state: JobState, server: str) -> Step:
     say = Say(text=Text(en=f"{server}: connected again", zh=f"{server}：已重新连接"))
     if after.phase is Phase.STOPPING and server in _standing(after) and server not in after.stopping:
         return after, (say, Stop(server=server, grace_s=FAIL_GRACE_S))
+    if after.phase is Phase.RUNNING and server in _standing(after) and server not in after.begun:
+        return after, (say, Begin(server=server))
     return after, (say,)
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", SharedMemory, HomeSpace)
 
-_SHM = 'LC_ALL=C df -P -k /dev/shm'
+_SHM = "LC_ALL=C df -P -k /dev/shm"
 _HOME = 'LC_ALL=C df -P -k "$HOME"'
 _HEAD = re.compile(r"Filesystem\s+1(?:024|K)-blocks\s+Used\s+Available\s+(?:Capacity|Use%)\s+Mounted on", re.ASCII)
 _ROW = re.compile(r"\S.*?\s+(\d{1,18})\s+\d{1,18}\s+(\d{1,18})\s+(?:\d{1,3}%|-)\s+/\S*", re.ASCII)

@@ -33,6 +33,7 @@ for name, package in (("torch", "torch"), ("torch_npu", "torch-npu"), ("mindspor
         pass
     print("%s=%s" % (name, told))
 """
+_SHELL = f"exec python3 -c '{_CODE}'"
 _ROW = re.compile(r"(\w+)=([\w.+-]{0,64})", re.ASCII)
 _KEYS = ("python", "torch", "torch_npu", "mindspore")
 
@@ -56,7 +57,7 @@ QUESTIONS: tuple[Question[object], ...] = (
     Question(
         fact=Frameworks,
         scope=Scope.SERVER,
-        ask=lambda _server, _place: Command(argv=("python3", "-c", _CODE), timeout_s=30),
+        ask=lambda _server, _place: Command(argv=("python3 -c ...",), shell=_SHELL, timeout_s=30),
         read=lambda reply, _place: read(reply),
     ),
 )

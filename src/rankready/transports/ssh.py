@@ -20,7 +20,7 @@ from rankready.model.errors import Unanswered, Unreachable
 from rankready.transports._ssh_names import SSH_PORT, from_ssh, resolve, split_port
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Sequence
     from pathlib import Path
 
     from rankready.model.cluster import Server
@@ -126,17 +126,19 @@ class SshSession:
         self._name = name
         self._slots = asyncio.Semaphore(CHANNELS)
 
-    async def run(self, script: bytes, *, timeout_s: float, limit: int = 16 << 20) -> RawReply:
+    async def run(
+        self, script: bytes, *, timeout_s: float, limit: int = 16 << 20, quiet_s: float | None = None
+    ) -> RawReply:
         """Send a script to ``/bin/sh -s``; raises Unreachable when the connection breaks."""
         try:
             async with self._slots:
-                return await self._run(script, timeout_s, limit)
+                return await self._run(script, timeout_s, limit, quiet_s)
         except (OSError, asyncssh.Error) as error:
             raise Unreachable(f"{self._name}: connection lost: {_words(error)}") from error
 
-    async def _run(self, script: bytes, timeout_s: float, limit: int) -> RawReply:
+    async def _run(self, script: bytes, timeout_s: float, limit: int, quiet_s: float | None) -> RawReply:
         process = await self._start("exec /bin/sh -s")
-        out, err = _Bounded(limit), _Bounded(limit)
+        out, err = _Bounded(limit, quiet_s), _Bounded(limit)
         try:
             async with asyncio.timeout(timeout_s):
                 sent = asyncio.create_task(_send(process, script))
@@ -185,13 +187,18 @@ async def _send(process: asyncssh.SSHClientProcess[bytes], script: bytes) -> Non
 class _Bounded:
     """What a stream printed, up to a limit; the rest is read and dropped, so that the command can go on."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, quiet_s: float | None = None) -> None:
         self.data = bytearray()
         self.cut = False
         self._limit = limit
+        self._quiet_s = quiet_s
 
     async def fill(self, stream: asyncssh.SSHReader[bytes]) -> None:
-        while data := await stream.read(65536):
+        while True:
+            async with asyncio.timeout(self._quiet_s):
+                data = await stream.read(65536)
+            if not data:
+                return
             self.cut = self.cut or len(self.data) + len(data) > self._limit
             self.data += data[: self._limit - len(self.data)]
 
@@ -222,7 +229,7 @@ class SshTransport:
 
     async def _connect(self, to: Resolved, timeout_s: float) -> asyncssh.SSHClientConnection:
         tunnel = await self._jump(to.jump, timeout_s) if to.jump else None
-        sock = None if tunnel else await _tcp(to.host, to.port)
+        sock = None if tunnel else await _tcp(to.host, to.port, min(timeout_s, BANNER_TIMEOUT_S))
         try:
             async with self._handshakes, asyncio.timeout(timeout_s):
                 return await asyncssh.connect(
@@ -288,7 +295,7 @@ class SshTransport:
                 (await task).close()
 
 
-async def _tcp(host: str, port: int) -> socket.socket:
+async def _tcp(host: str, port: int, silent_s: float) -> socket.socket:
     """Connect with a clock of its own, so that a slow handshake elsewhere can't run this one out.
 
     The server must have spoken, too: an SSH server speaks first, and one that is silent would else hold one of the few
@@ -307,14 +314,14 @@ async def _tcp(host: str, port: int) -> socket.socket:
             last = error
         else:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            if await _spoke(loop, sock):
+            if await _spoke(loop, sock, silent_s):
                 return sock
-            last = OSError(f"port {port} accepts and is silent for {BANNER_TIMEOUT_S:g} s")
+            last = TimeoutError()
         sock.close()
     raise last
 
 
-async def _addresses(host: str, port: int) -> list[_Address]:
+async def _addresses(host: str, port: int) -> Sequence[_Address]:
     """Look a name up; an address needs no thread."""
     try:
         family = socket.AF_INET if ip_address(host).version == 4 else socket.AF_INET6  # noqa: PLR2004  (IPv4)
@@ -323,12 +330,12 @@ async def _addresses(host: str, port: int) -> list[_Address]:
     return [(family, socket.SOCK_STREAM, 0, "", (host, port))]
 
 
-async def _spoke(loop: asyncio.AbstractEventLoop, sock: socket.socket) -> bool:
+async def _spoke(loop: asyncio.AbstractEventLoop, sock: socket.socket, within_s: float) -> bool:
     """Wait until the first byte is there, and leave it there."""
-    there = loop.create_future()
-    loop.add_reader(sock, lambda: there.done() or there.set_result(None))
+    there = asyncio.Event()
+    loop.add_reader(sock, there.set)
     try:
-        await asyncio.wait_for(there, BANNER_TIMEOUT_S)
+        await asyncio.wait_for(there.wait(), within_s)
     except TimeoutError:
         return False
     finally:

@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reached:
-    """The server answered: its own host name, user, OS and clock (seconds since the epoch, its own)."""
+    """The server answered: its own host name, user, OS and clock.
+
+    ``clock``: seconds since the epoch that its own clock showed when the whole look began, so that servers compare.
+    """
 
     hostname: str
     user: str

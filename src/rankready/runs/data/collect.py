@@ -1,4 +1,4 @@
-# ruff: noqa: INP001, UP006, UP035  (sent to servers, where Python may be 3.7; no package)
+# ruff: noqa: UP006, UP035  (sent to servers, where Python may be 3.7; no package)
 """Send a job's logs as one tar.gz stream on stdout, after a line with the request's nonce.
 
 The request comes on stdin: its length, a line end, then JSON with nonce, job ("" = none), since (seconds since the
@@ -44,13 +44,14 @@ class Bag:
             with path.open("rb") as file:
                 size = os.fstat(file.fileno()).st_size
                 room = min(limit, self.left)
-                file.seek(max(0, size - room))
-                data = file.read(room)
+                at = held_from(file.fileno(), max(0, size - room))
+                file.seek(at)
+                data = file.read(size - at)
                 when = os.fstat(file.fileno()).st_mtime
         except OSError as error:
             self.gap(name, error.strerror or error)
             return
-        if size > room:
+        if at:
             self.gap(name, f"cut: the last {len(data)} of {size} bytes")
         if data or not size:
             self.add(name, data, when)
@@ -62,6 +63,14 @@ class Bag:
         self.tar.addfile(member, io.BytesIO(data))
         self.left -= len(data)
         self.files += 1
+
+
+def held_from(handle: int, at: int) -> int:
+    """Return where a file's next bytes lie: the guard gives back the oldest part of a long log."""
+    try:
+        return os.lseek(handle, at, os.SEEK_DATA)
+    except OSError:
+        return at
 
 
 def below(folder: Path, name: str, since: float) -> Found:

@@ -1,4 +1,4 @@
-# ruff: noqa: INP001, UP006, UP035, TC001  (sent to servers as part of one file, where Python may be 3.7)
+# ruff: noqa: UP006, UP035, TC001  (sent to servers as part of one file, where Python may be 3.7)
 """What a controller asks of a job's guard. This file is the one that runs on a server; the others come with it.
 
 Started as ``python3 -I -S guard.py MODE NONCE ...`` or fed to ``python3 -I -S -``. Every line that it prints starts
@@ -7,7 +7,7 @@ with NONCE, so that what login files print can't be mistaken for it.
 ::
 
     start FOLDER GUARD_SHA SPEC_SHA   check both files, become guardian and guard, start the ranks, say ready
-    watch FOLDER [OFFSETS]            print frames; any byte read is a beat; lines "stop GRACE" and "kill" are orders
+    watch FOLDER [OFFSETS]            print frames; any byte read is a beat; "stop GRACE", "kill", "begin" are orders
     poll FOLDER                       one object: how the job stands
     stop FOLDER GRACE                 order the end, wait for it, say what is left
     sweep JOB                         kill by tag, guard and guardian first
@@ -26,7 +26,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Dict, List
+from typing import Dict, List, Tuple
 
 from rankready.runs.data.guard import LOOK_S, ready, start
 from rankready.runs.data.kin import (
@@ -46,6 +46,7 @@ from rankready.runs.data.kin import (
 )
 
 FRAME_BYTES = 32768
+PIECES = 16
 
 
 def status(folder: Path) -> Fields:
@@ -56,8 +57,19 @@ def status(folder: Path) -> Fields:
         return {"job": folder.name, "phase": "unknown", "ranks": []}
     guarded = alive(known["guard"]) or alive(known["guardian"]) if known["boot_id"] == boot_id() else False
     phase = "ended" if ended else "running" if guarded else "unguarded"
-    keys = ("job", "started", "lease_s", "ranks", "cause", "left", "at")
-    return {"phase": phase, "clock": time.time(), **{k: known.get(k) for k in keys}}
+    if phase == "running" and known.get("detached") and not (folder / "begun").exists():
+        phase = "starting"
+    keys = ("job", "started", "lease_s", "detached", "ranks", "cause", "left", "at")
+    sizes = {r["log"]: size_of(folder / r["log"]) for r in known["ranks"]}
+    return {"phase": phase, "clock": time.time(), "sizes": sizes, **{k: known.get(k) for k in keys}}
+
+
+def size_of(path: Path) -> int:
+    """Return a file's size; 0 for none."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def order(folder: Path, why: str, grace_s: float) -> None:
@@ -69,7 +81,7 @@ def stop(folder: Path, grace_s: float) -> Fields:
     """Order the end and wait for it; sweep where nobody guards any more."""
     order(folder, "stop", grace_s)
     until = time.monotonic() + grace_s + KILL_LIMIT_S + 5
-    while time.monotonic() < until and status(folder)["phase"] == "running":
+    while time.monotonic() < until and status(folder)["phase"] in ("running", "starting"):
         time.sleep(LOOK_S)
     now = status(folder)
     if now["phase"] != "ended":
@@ -87,10 +99,11 @@ def sweep(job: str, folder: Path) -> Fields:
     registry.update({r["pid"]: r["start"] for r in state.get("ranks", [])})
     tags = tags_of("RANKREADY_JOB", job, folder) if folder.is_dir() else frozenset((f"RANKREADY_JOB={job}".encode(),))
     found: Pids = {}
+    logs = str(folder) if folder.is_dir() else ""
     for root in (0, *guards):
-        found.update(members(tags, root, registry, me | set(guards)))
+        found.update(members(tags, root, registry, me | set(guards), logs=logs))
     send(guards, signal.SIGKILL)
-    left = end_all(lambda: members(tags, 0, {**registry, **found}, me), 0.0, lambda: False)
+    left = end_all(lambda: members(tags, 0, {**registry, **found}, me, logs=logs), 0.0, lambda: False)
     return {"event": "swept", "job": job, "found": len(found) + len(guards), "left": left}
 
 
@@ -133,6 +146,7 @@ class Watch:
         self.offsets = offsets
         self.events_read = 0
         self.beats = 0
+        self.begun = False
         self.closed = False
         self.woken = threading.Event()
 
@@ -143,11 +157,8 @@ class Watch:
         checked = time.monotonic()
         answered = 0
         while not self.closed:
-            events = self.new_events()
-            moved = self.pump_logs()
-            for line in events:
-                self.frame(line)
-            if any(e["event"] == "ended" for e in events):
+            moved, over = self.tell_news()
+            if over:
                 return
             if answered != self.beats:
                 answered = self.beats
@@ -158,6 +169,20 @@ class Watch:
             if not moved:
                 self.woken.wait(LOOK_S)
                 self.woken.clear()
+
+    def tell_news(self) -> Tuple[bool, bool]:
+        """Tell what logs and events grew by, logs first; return whether there was output, and whether all is over."""
+        events = self.new_events()
+        over = any(e["event"] == "ended" for e in events)
+        moved = self.pump_logs()
+        while over and self.pump_logs():
+            pass
+        if self.begun:
+            self.begun = False
+            self.frame({"event": "begun"})
+        for line in events:
+            self.frame(line)
+        return moved, over
 
     def listen(self) -> None:
         """Take beats and orders in a thread of its own: a slow reader of frames must not cost the lease."""
@@ -176,9 +201,17 @@ class Watch:
                     order(self.folder, "stop", float(words[1]))
                 if words[:1] == [b"kill"]:
                     order(self.folder, "kill", 0.0)
+                if words[:1] == [b"begin"]:
+                    self.begin()
             self.woken.set()
         self.closed = True
         self.woken.set()
+
+    def begin(self) -> None:
+        """Note that all servers run their share: from now on only the job's own lease counts."""
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(str(self.folder / "begun"), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        self.begun = True
 
     def frame(self, fields: Fields) -> None:
         """Print one frame."""
@@ -199,7 +232,9 @@ class Watch:
         """Tell what the logs grew by; True when there was something."""
         moved = False
         for rank in read(self.folder / "state").get("ranks", []):
-            while self.pump(rank):
+            for _ in range(PIECES):  # a rank that prints without end must not silence the others, nor cost the beats
+                if not self.pump(rank):
+                    break
                 moved = True
         return moved
 
@@ -208,9 +243,15 @@ class Watch:
         log, at = rank["log"], self.offsets.get(rank["log"], 0)
         try:
             with (self.folder / log).open("rb") as file:
-                at = 0 if os.fstat(file.fileno()).st_size < at else at  # it was rotated
+                at = 0 if os.fstat(file.fileno()).st_size < at else at  # somebody emptied it
+                held = next_held(file.fileno(), at)
+                if held > at:
+                    self.frame({"event": "skipped", "stream": log, "rank": rank["rank"], "bytes": held - at})
+                at = held
                 file.seek(at)
                 data = file.read(FRAME_BYTES)
+                if next_held(file.fileno(), at) != at:  # given back while it was read
+                    data = b""
         except OSError:
             return False
         self.offsets[log] = at + len(data)
@@ -230,6 +271,14 @@ class Watch:
         self.frame({"event": "left", "left": left})
         self.frame({"event": "ended", "cause": "guard_gone", "at": time.time(), "ranks": now["ranks"]})
         self.closed = True
+
+
+def next_held(handle: int, at: int) -> int:
+    """Return where the next byte lies that a log still holds: its guard gives back the oldest part of a long one."""
+    try:
+        return os.lseek(handle, at, os.SEEK_DATA)
+    except OSError:
+        return at
 
 
 def offsets_of(text: str) -> Dict[str, int]:

@@ -1,4 +1,4 @@
-# ruff: noqa: INP001, UP006, UP035, UP045, TC001, TC003  (sent to servers as part of one file, where Python may be 3.7)
+# ruff: noqa: UP006, UP035, UP045, TC001, TC003  (sent to servers as part of one file, where Python may be 3.7)
 """Guardian and guard: they own a job's processes on one server, so that nothing outlives the job (facts/transport 11).
 
 ::
@@ -20,17 +20,18 @@ import select
 import signal
 import time
 from pathlib import Path
-from typing import Dict, List, NoReturn, Optional
+from typing import List, NoReturn, Optional
 
 from rankready.runs.data.kin import Fields, Pids, boot_id, end_all, identity, members, read, tags_of, write
+from rankready.runs.data.rank import become_rank
 
 LOOK_S = 0.1
-REGISTER_S = 10.0
+# (age of the job, seconds between two looks for members): what starts a job's daemons does so early
+REGISTER_S = ((10.0, 0.5), (60.0, 2.0), (float("inf"), 10.0))
 BYE = b"b"
 PR_SET_CHILD_SUBREAPER = 36
-OWN_FOLDER = "${RANKREADY_JOB_FOLDER}"
-# a function keeps the job's own arguments out of the sourced file's "$@"
-SOURCE = 's() { . "$0"; }; s || { echo "rankready: setup file $0 failed with $?" >&2; exit 126; }; exec "$@"'
+PUNCH_HOLE, KEEP_SIZE = 2, 1  # of fallocate
+BLOCK = 4096
 
 
 class Keeper:
@@ -182,6 +183,7 @@ def be_guard(folder: Path, guardian: int, pipes: tuple[int, int, int], *, reaper
     spec = read(folder / "spec.json")
     state: Fields = {"job": spec["job"], "guard": identity(os.getpid()), "guardian": identity(guardian)}
     state.update(boot_id=boot_id(), started=time.time(), reaper=reaper, lease_s=spec["lease_s"], ranks=[], registry={})
+    state["detached"] = bool(spec["start_s"])
     guard = Guard(folder, state, spec, guardian)
     guard.spawn_all()
     os.write(tell, json.dumps(ready(state)).encode())
@@ -214,8 +216,9 @@ class Guard(Keeper):
         self.terminated = False
         self.failed_at = 0.0
         (folder / "lease").write_text("")
-        self.lease_seen = (self.lease_mark(), time.monotonic())
-        self.registered_at = time.monotonic()
+        self.born = self.registered_at = time.monotonic()
+        self.lease_seen = (self.lease_mark(), self.born)
+        self.begun = False
         signal.signal(signal.SIGTERM, self.on_term)
 
     def on_term(self, *_: object) -> None:
@@ -261,7 +264,7 @@ class Guard(Keeper):
         if self.terminated:
             return "term", float(self.spec["grace_s"])
         if self.lease_ran_out():
-            return "lease", 1.0
+            return "lease" if self.begun or not self.spec["start_s"] else "not_begun", 1.0
         if any(r["exit"] or r["signal"] for r in self.ranks):
             self.failed_at = self.failed_at or time.monotonic()
             if time.monotonic() - self.failed_at > self.spec["fail_hold_s"]:
@@ -282,59 +285,45 @@ class Guard(Keeper):
         mark = self.lease_mark()
         if mark not in (0, self.lease_seen[0]):
             self.lease_seen = (mark, now)
-        return bool(self.spec["lease_s"]) and now - self.lease_seen[1] > self.spec["lease_s"]
+        limit = self.lease_limit(now)
+        return bool(limit) and now - self.lease_seen[1] > limit
+
+    def lease_limit(self, now: float) -> float:
+        """Return how long nobody may beat: a job that is to stay alone first has a lease until all servers run it."""
+        if not self.begun and (self.folder / "begun").exists():
+            self.begun = True
+            self.lease_seen = (self.lease_seen[0], now)
+        start_s = float(self.spec["start_s"])
+        return start_s if start_s and not self.begun else float(self.spec["lease_s"])
 
     def upkeep(self) -> None:
         """Register members that a later sweep could not find otherwise; keep logs within their limit."""
-        if time.monotonic() - self.registered_at < REGISTER_S:
+        now = time.monotonic()
+        if now - self.registered_at < next(every for age, every in REGISTER_S if now - self.born < age):
             return
-        self.registered_at = time.monotonic()
-        self.state["registry"] = {str(p): s for p, s in self.members().items()}
-        write(self.folder / "state", self.state)
+        self.registered_at = now
+        seen = {str(p): s for p, s in self.members().items()}
+        if seen != self.state["registry"]:
+            self.state["registry"] = seen
+            write(self.folder / "state", self.state)
         for rank in self.ranks:
-            rotate(self.folder / rank["log"], int(self.spec["log_limit"]))
+            trim(self.folder / rank["log"], int(self.spec["log_limit"]))
 
 
-def rotate(log: Path, limit: int) -> None:
-    """Keep one older part of a log that grew beyond its limit; what is written meanwhile may be lost."""
-    with contextlib.suppress(OSError):
-        if log.stat().st_size > limit:
-            with log.open("r+b") as new, log.with_name(log.name + ".1").open("wb") as old:
-                for part in iter(lambda: new.read(1 << 20), b""):
-                    old.write(part)
-                new.truncate(0)
+def trim(log: Path, limit: int) -> None:
+    """Give back the oldest part of a log that takes more than its limit of disk.
 
-
-def become_rank(folder: Path, spec: Fields, item: Fields) -> NoReturn:
-    """Turn a fresh child into one rank: own session, own log, clean signals, tagged environment."""
-    os.umask(0o022)
-    os.setsid()
-    signal.set_wakeup_fd(-1)
-    for number in range(1, signal.NSIG):
-        with contextlib.suppress(OSError, ValueError):
-            signal.signal(number, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_SETMASK, [])
-    log = os.open(str(folder / item["log"]), os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
-    os.dup2(log, 1)
-    os.dup2(log, 2)
-    try:
-        os.chdir(os.path.expanduser(spec["workdir"]))  # noqa: PTH111  (one call, no objects)
-        argv = [word.replace(OWN_FOLDER, str(folder)) for word in item["argv"]]
-        if spec["setup"]:
-            shell = "/bin/bash" if os.access("/bin/bash", os.X_OK) else "/bin/sh"
-            argv = [shell, "-c", SOURCE, os.path.expanduser(spec["setup"]), *argv]  # noqa: PTH111  (the same)
-        os.execvpe(argv[0], argv, rank_environment(str(folder), spec["job"], item))  # noqa: S606  (no shell is what we want)
-    except OSError as error:
-        os.write(2, f"rankready: cannot start {item['argv'][0]}: {error}\n".encode(errors="replace"))
-    os._exit(127)
-
-
-def rank_environment(folder: str, job: str, item: Fields) -> Dict[str, str]:
-    """Return the server's own environment without what the launcher clears, with what it sets."""
-    cleared = [u for u in item["unset"] if not u.endswith("*")]
-    prefixes = tuple(u[:-1] for u in item["unset"] if u.endswith("*"))
-    kept = {k: v for k, v in os.environ.items() if k not in cleared and not (prefixes and k.startswith(prefixes))}
-    kept.pop("RANKREADY_GUARD", None)
-    given = {k: v.replace(OWN_FOLDER, folder) for k, v in item["env"].items()}
-    tags = {"RANKREADY_JOB": job, "RANKREADY_JOB_FOLDER": folder, "SPT_NOENV": "1"}  # setproctitle would wipe the tag
-    return {**item["defaults"], **kept, **given, **tags}
+    A hole leaves every later byte at its offset, so nobody who writes or reads loses a line. Where the file system
+    makes no holes (NFS) the log grows on.
+    """
+    with contextlib.suppress(OSError, AttributeError):
+        seen = log.stat()
+        if seen.st_blocks * 512 <= limit:
+            return
+        until = (seen.st_size - limit // 2) // BLOCK * BLOCK
+        handle = os.open(str(log), os.O_RDWR)
+        try:
+            off_t = ctypes.c_longlong
+            ctypes.CDLL(None).fallocate(handle, PUNCH_HOLE | KEEP_SIZE, off_t(0), off_t(until))
+        finally:
+            os.close(handle)

@@ -1,4 +1,4 @@
-# ruff: noqa: INP001, UP006, UP035, UP045  (sent to servers as part of one file, where Python may be 3.7)
+# ruff: noqa: UP006, UP035, UP045  (sent to servers as part of one file, where Python may be 3.7)
 """Which processes belong to a job on this server, and how to end them for sure (facts/transport 11.4)."""
 
 from __future__ import annotations
@@ -74,13 +74,29 @@ def tags_of(name: str, job: str, folder: Path) -> Tags:
     return frozenset((f"{name}={job}".encode(), f"RANKREADY_JOB_FOLDER={folder}".encode()))
 
 
-def members(tags: Tags, root: int, registry: Pids, spare: set[int]) -> Pids:
-    """Descendants of ``root``, carriers of the job's tags, registered ones; no zombies, none of ``spare``."""
+def members(tags: Tags, root: int, registry: Pids, spare: set[int], *, logs: str = "") -> Pids:
+    """Descendants of ``root``, carriers of the job's tags, registered ones, and whatever any of these started.
+
+    With ``logs`` also who writes to a file below that folder. No zombies, none of ``spare``.
+    """
     table = process_table()
     found = below(table, root) if root else set()
-    found |= {pid for pid in table if pid not in found and carries(pid, tags)}
+    found |= {pid for pid in table if pid not in found and (carries(pid, tags) or writes_below(pid, logs))}
     found |= {pid for pid, start in registry.items() if pid in table and table[pid].start == start}
+    for pid in tuple(found - spare):
+        found |= below(table, pid)
     return {p: table[p].start for p in found if p not in spare and table[p].state not in "ZX"}
+
+
+def writes_below(pid: int, folder: str) -> bool:
+    """Tell whether a process's output goes to a file below this folder: what wiped its environment still has that."""
+    if not folder:
+        return False
+    for number in ("1", "2"):
+        with contextlib.suppress(OSError):
+            if os.readlink(f"/proc/{pid}/fd/{number}").startswith(folder + "/"):  # noqa: PTH115  (one call, no objects)
+                return True
+    return False
 
 
 def send(pids: Pids, number: int) -> None:

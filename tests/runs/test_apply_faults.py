@@ -1,0 +1,101 @@
+"""What the lab does to a device's tool is told by exactly the codes that each fault declares; `apply` sees its own."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+from lab_up import needs_namespaces, stand
+
+from rankready.config.read import read
+from rankready.model.finding import Outcome
+from rankready.runs.apply import apply
+from rankready.runs.check import check
+from rankready.runs.fleet import Fleet
+from rankready.runs.plan import draw
+from rankready.runs.site import Site
+from rankready.transports.ssh import make
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator
+
+    from rankready.lab.engine import Lab
+    from rankready.model.record import Record
+
+pytestmark = pytest.mark.namespaces
+
+ROOTS = (Outcome.FAIL, Outcome.WARN, Outcome.UNKNOWN)
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    needs_namespaces()
+    lab = stand(tmp_path_factory.mktemp("lab") / "a1", servers=2)
+    assert run(lab, applied).exit == 0
+    yield lab
+    lab.down()
+
+
+def run(lab: Lab, work: Callable[[Site], Awaitable[Record]]) -> Record:
+    async def whole() -> Record:
+        cluster = read(lab.directory / "cluster.yaml")
+        fleet = Fleet(cluster, make())
+        try:
+            return await work(
+                Site(cluster=cluster, fleet=fleet, home=lab.directory / ".rankready", say=lambda _text: None)
+            )
+        finally:
+            await fleet.close()
+
+    return asyncio.run(whole())
+
+
+async def applied(site: Site) -> Record:
+    return await apply(site, await draw(site))
+
+
+def roots(record: Record) -> set[tuple[str, str, str]]:
+    return {(v.code, str(v.place), v.outcome.value) for v in record.verdicts if v.outcome in ROOTS}
+
+
+@pytest.mark.parametrize(
+    ("kind", "place"),
+    [
+        ("address_lost", "server2/3"),
+        ("tls_on", "server2/3"),
+        ("mtu_differs", "server2/3"),
+        ("job_holds", "server2/3"),
+        ("permission_denied", "server2/3"),
+        ("driver_not_loaded", "server2"),
+        ("old_driver", "server2"),
+        ("device_lost", "server2/3"),
+        ("device_not_ready", "server2/3"),
+        ("libs_missing", "server2"),
+        ("conf_readonly", "server2/3"),
+    ],
+)
+def test_check_tells_exactly_what_the_fault_causes(lab: Lab, kind: str, place: str) -> None:
+    told = lab.fault(kind, [place])
+    try:
+        causes = [c for c in told["causes"] if c["verb"] == "check"]
+        must = {(c["code"], c["place"], c["outcome"]) for c in causes if not c["optional"]}
+        may = {(c["code"], c["place"], c["outcome"]) for c in causes if c["optional"]}
+        found = roots(run(lab, check))
+        assert must <= found <= must | may
+    finally:
+        assert lab.heal()["left"] == []
+
+
+def test_a_file_that_cannot_be_written_is_told_by_apply_in_the_code_that_the_fault_declares(lab: Lab) -> None:
+    file = lab.directory / "cluster.yaml"
+    told = lab.fault("conf_readonly", ["server1/2"])
+    try:
+        file.write_text(file.read_text().replace("pool: 10.20.0.0/16", "pool: 10.60.0.0/16"))
+        record = run(lab, applied)
+        (cause,) = told["causes"]
+        assert roots(record) == {(cause["code"], cause["place"], cause["outcome"])}
+        assert record.extra["not_reached_by_wave"] == ["server2"]
+    finally:
+        lab.heal()
+    assert run(lab, applied).exit == 0
