@@ -70,6 +70,9 @@ class FakeWorld:
     def set_gate(self, server: str, gate: Gate) -> None:
         self.gates[server] = str(gate)
 
+    def power(self, server: str, *, on: bool) -> None:
+        self.gates[server] = "open" if on else "off"
+
     def run(self, server: str, *argv: str) -> str:
         match argv:
             case ("ufw", "status"):
@@ -165,7 +168,7 @@ def test_the_catalogue_is_what_the_page_says() -> None:
         "address_lost", "cable_swap", "conf_readonly", "device_busy", "device_hangs", "device_lost",
         "device_not_ready", "driver_not_loaded", "duplicate_address", "firewall_on", "host_hung", "job_holds",
         "libs_missing", "link_down", "mtu_differs", "old_driver", "one_way", "packet_loss", "permission_denied",
-        "sshd_dead", "stale_conf", "tls_on", "wrong_netmask", "wrong_vlan",
+        "power_off", "sshd_dead", "stale_conf", "tls_on", "wrong_netmask", "wrong_vlan",
     ]  # fmt: skip
 
 

@@ -121,6 +121,34 @@ def test_killed_in_the_middle_of_a_server_then_undone_over_ssh(lab: Lab) -> None
     assert state(lab) == before
 
 
+@pytest.mark.parametrize("after", ["undo", "continue"])
+def test_a_server_that_loses_its_power_in_the_middle_is_undone_or_finished_once_it_is_back(
+    lab: Lab, after: str
+) -> None:
+    pool(lab, SETTLED)
+    assert applied(lab).exit == 0
+    before = state(lab)
+    pool(lab, OTHER)
+    process = subprocess.Popen(
+        command(lab, "apply", "--yes", "--json"), stderr=subprocess.DEVNULL, stdout=subprocess.PIPE
+    )
+    eventually(lambda: "=10.50." in lab.truth()["conf"]["server1"], "the first address is set")
+    lab.fault("power_off", ["server1"])
+    out, _ = process.communicate()
+    record = json.loads(out)
+    assert record["exit"] == 1
+    assert "server1" in record["not_accepted"]
+    assert record["not_reached_by_wave"] == ["server2"]
+    lab.heal()
+    assert state(lab) != before
+    if after == "continue":
+        done = subprocess.run(command(lab, "apply", "--continue", "--yes", "--json"), capture_output=True, check=False)
+        assert (done.returncode, json.loads(done.stdout)["continued"]) == (0, True)
+        assert all(a["address"].startswith("10.50.") for a in lab.truth()["addresses"].values())
+    assert put_back(lab).exit == 0
+    assert state(lab) == before
+
+
 def test_a_full_disk_is_told_then_finished_then_undone(lab: Lab) -> None:
     if lab.inventory.spec.door is not Door.ROOT:
         pytest.skip("only the root door gives a server a disk of its own")

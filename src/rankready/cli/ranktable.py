@@ -33,7 +33,7 @@ def COMMAND() -> None:  # noqa: N802  (the catalogue's name)
 @strict_option
 @json_option
 @click.pass_context
-def check(ctx: click.Context, files: tuple[str, ...], *, generation: str | None, offline: bool, **said: Any) -> None:  # noqa: ANN401  (click's options)
+def check(ctx: click.Context, /, files: tuple[str, ...], *, generation: str | None, offline: bool, **said: Any) -> None:  # noqa: ANN401  (click's options)
     """Apply every rule of HCCL's to FILE (ranktable.json), and those that HCCL breaks silently.
 
     Without a cluster.yaml the file is judged alone; with one its devices are read too. Several FILEs are taken for
@@ -96,7 +96,7 @@ def _alone(ctx: click.Context, asked: Judged, *, as_json: bool) -> NoReturn:
 @change_options
 @json_option
 @click.pass_context
-def write(ctx: click.Context, file: str, **said: Any) -> None:  # noqa: ANN401  (click's options)
+def write(ctx: click.Context, /, file: str, **said: Any) -> None:  # noqa: ANN401  (click's options)
     """Write a table of what the devices carry now to FILE (ranktable.json; - for stdout).
 
     Nothing is written when a device has no address, can't be read, or carries another address than /etc/hccn.conf

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rankready.lab.fault import Expect, Fault
 from rankready.lab.spec import Door
 from rankready.model.finding import Outcome
-from rankready.model.place import PlaceKind
+from rankready.model.place import PlaceKind, device_place
 from rankready.model.text import Text
 
 if TYPE_CHECKING:
@@ -19,12 +19,16 @@ if TYPE_CHECKING:
     from rankready.model.place import Place
 
 
-def causes(places: tuple[Place, ...], _spec: LabSpec) -> tuple[Expect, ...]:
-    """Nothing is known about the server; whoever probes its devices finds nobody there."""
-    return tuple(
-        Expect(verb=verb, code="HST001", place=place, outcome=Outcome.UNKNOWN)
-        for verb in ("check", "mesh")
-        for place in places
+def causes(places: tuple[Place, ...], spec: LabSpec) -> tuple[Expect, ...]:
+    """Nothing is known about the server, and it is silent; whoever probes one of its devices finds nobody there."""
+    (server,) = places
+    others = (
+        device_place(name, number) for name in spec.names if name != server.name for number in range(spec.devices)
+    )
+    return (
+        *(Expect(verb=verb, code="HST001", place=server, outcome=Outcome.UNKNOWN) for verb in ("check", "mesh")),
+        Expect(verb="mesh", code="NET009", place=server),
+        *(Expect(verb="check", code="NET008", place=p, outcome=Outcome.WARN, optional=True) for p in others),
     )
 
 
