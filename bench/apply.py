@@ -14,7 +14,7 @@ import tempfile
 import time
 from collections import defaultdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rankready.config.read import read
 from rankready.lab.engine import Lab, up
@@ -61,10 +61,10 @@ class TimedSession:
     def __init__(self, inner: Session, clock: Clock) -> None:
         self.inner, self.clock = inner, clock
 
-    async def run(self, script: bytes, *, timeout_s: float, limit: int = 16 << 20) -> RawReply:
+    async def run(self, script: bytes, **limits: Any) -> RawReply:  # noqa: ANN401  (passed on as they are)
         """See Session."""
         began = time.perf_counter()
-        reply = await self.inner.run(script, timeout_s=timeout_s, limit=limit)
+        reply = await self.inner.run(script, **limits)
         self.clock.add(self._part(script), began)
         return reply
 

@@ -19,7 +19,6 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rankready.diagnose.reading import Book
 from rankready.kind.signature import Stream
 from rankready.runs.why import catalogue, explain_folder, sieve
 from rankready.runs.why_folder import Source
@@ -37,7 +36,7 @@ def line(number: int, pid: int) -> str:
     minute, second, milli = number // 60000 % 60, number // 1000 % 60, number % 1000
     stamp = STAMP.format(minute, second, milli)
     if number % ERROR_EVERY == ERROR_EVERY - 1:
-        text = f"aclrtSynchronizeStreamWithTimeout: [EXEC][DEFAULT]synchronize stream {number} failed, runtime result = 507048"
+        text = f"aclrtSynchronizeStream: [EXEC][DEFAULT]synchronize stream {number} failed, runtime result = 507048"
         return f"[ERROR] ASCENDCL({pid},python3):{stamp} [stream.cpp:214]{pid} {text}\n"
     return (
         f"[INFO] RUNTIME({pid},python3):{stamp} [runtime.cc:689]{pid} PrintStat:[INIT][DEFAULT]device_id=0, "
@@ -59,7 +58,7 @@ def make(path: Path, size: int, pid: int = 4242) -> int:
 
 def ours(path: Path) -> int:
     source = Source(path=path, file="n/ascend/log/run/plog/x.log", host="n", stream=Stream.HOST)
-    return len([1 for _, text in select(path, sieve(source)).lines if text.startswith("[ERROR]")])
+    return len([1 for _, _, text in select(path, sieve(source)).lines if text.startswith("[ERROR]")])
 
 
 def mapped(path: Path) -> int:
@@ -80,8 +79,9 @@ def program(*words: str) -> Callable[[Path], int]:
 
 
 def loop(path: Path) -> int:
-    """What a first script would do: every pattern joined, on every line."""
-    whole = re.compile("|".join(s.pattern.pattern for s in Book.of(catalogue().signatures).by_stream[Stream.HOST] if "(?P" not in s.pattern.pattern))
+    """What a first script would do: all literals joined into one pattern, on every line."""
+    literals = sorted({s.literal for s in catalogue().signatures if s.literal})
+    whole = re.compile("|".join(re.escape(text) for text in literals))
     count = 0
     with path.open(encoding="utf-8", errors="replace") as file:
         for text in file:
@@ -110,8 +110,10 @@ def selection(size: int) -> None:
             "rankready, selection stage (all literals, numbers, capped)": ours,
             "mmap.find of one literal, nothing else": mapped,
             "grep -aF [ERROR]": program("grep", "-aF", "[ERROR]"),
-            "grep -anE, 4 alternatives": program("grep", "-anE", r"^\[ERROR\]|Event id| status\[|Entry-HcclCommDestroy"),
-            "Python line loop, one joined pattern": loop,
+            "grep -anE, 4 alternatives": program(
+                "grep", "-anE", r"^\[ERROR\]|Event id| status\[|Entry-HcclCommDestroy"
+            ),
+            "Python line loop, all literals joined": loop,
         }
         if shutil.which("rg"):
             methods["rg -aF [ERROR]"] = program("rg", "-aF", "--no-mmap", "[ERROR]")
@@ -141,8 +143,12 @@ def whole_job(servers: int, ranks: int, size: int) -> None:
                 train = folder / f"n{server:03d}/train"
                 train.mkdir(exist_ok=True)
                 text = "ValueError: bad shard" if rank == servers * ranks - 3 else "ConnectionResetError: peer gone"
-                (train / f"rank-{rank}.log").write_text(f'Traceback (most recent call last):\n  File "t.py", line 9, in f\n    x\n{text}\n')
-                processes.append({"rank": rank, "host": f"n{server:03d}", "local_rank": local, "npu": local, "pid": pid})
+                (train / f"rank-{rank}.log").write_text(
+                    f'Traceback (most recent call last):\n  File "t.py", line 9, in f\n    x\n{text}\n'
+                )
+                processes.append(
+                    {"rank": rank, "host": f"n{server:03d}", "local_rank": local, "npu": local, "pid": pid}
+                )
         hosts = [{"host": f"n{s:03d}", "ip": f"10.0.0.{s}", "clock_offset_s": 0} for s in range(servers)]
         job = {"world_size": servers * ranks, "started": "2025-11-18T09:00:00", "hosts": hosts, "ranks": processes}
         (folder / "job.json").write_text(json.dumps(job))
@@ -153,7 +159,7 @@ def whole_job(servers: int, ranks: int, size: int) -> None:
         assert found["cause"] is not None, found
         assert found["cause"]["ranks"] == [servers * ranks - 3], found["cause"]
         print(
-            f"{servers} servers x {ranks} ranks x {size / 1e6:.0f} MB = {total / 1e9:.1f} GB: {seconds:.1f} s end to end "
+            f"{servers} x {ranks} ranks x {size / 1e6:.0f} MB = {total / 1e9:.1f} GB: {seconds:.1f} s end to end "
             f"({total / 1e6 / seconds:.0f} MB/s on {os.cpu_count()} cores); rank {found['cause']['ranks'][0]} named"
         )
 

@@ -7,6 +7,7 @@ import pytest
 
 from rankready.lab.address import restore_conf, values_of, with_values, write_conf
 from rankready.lab.breakage import Breakage, known_faults
+from rankready.lab.gate import Gate
 from rankready.lab.spec import Door, Generation, LabSpec, Topology
 from rankready.lab.wiring import wire
 from rankready.lab.world import Carried
@@ -15,7 +16,8 @@ from rankready.model.finding import Outcome
 from rankready.model.place import PlaceKind, device_place
 
 if TYPE_CHECKING:
-    from rankready.lab.gate import Gate
+    from collections.abc import Mapping
+
     from rankready.lab.wiring import Wiring
     from rankready.lab.world import Direction
     from rankready.model.place import Place
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class FakeWorld:
-    """A world of dictionaries."""
+    """A world of dictionaries. ``fails_at``: the change, counted from 1, that does half of its work and then fails."""
 
     spec: LabSpec
     wiring: Wiring
@@ -31,71 +33,91 @@ class FakeWorld:
     confs: dict[str, str] = field(default_factory=dict)
     down: set[Place] = field(default_factory=set)
     drops: dict[Place, tuple[int, Direction]] = field(default_factory=dict)
-    gates: dict[str, str] = field(default_factory=dict)
+    gates: dict[str, Gate] = field(default_factory=dict)
+    boots: int = 0
     firewalls: set[str] = field(default_factory=set)
+    off: set[str] = field(default_factory=set)
     switches: dict[tuple[str, str], str] = field(default_factory=dict)
-    mtus: dict[tuple[str, str], str] = field(default_factory=dict)
+    mtus: dict[str, str] = field(default_factory=dict)
     stuck: bool = False
+    changes: int = 0
+    fails_at: int = 0
+
+    def _changed(self) -> None:
+        self.changes += 1
+        if self.changes == self.fails_at:
+            raise LabError("the lab tripped", zh="模拟集群绊倒了")
 
     def set_link(self, device: Place, *, up: bool) -> None:
         if up and not self.stuck:
             self.down.discard(device)
         elif not up:
             self.down.add(device)
+        self._changed()
 
     def move(self, device: Place, vlan: int) -> None:
         self.wiring = self.wiring.moved(device, vlan)
+        self._changed()
 
     def swap(self, one: Place, other: Place) -> None:
         self.wiring = self.wiring.swapped(one, other)
+        self._changed()
 
     def carried(self, device: Place) -> Carried:
         return self.carries.get(device, Carried())
 
     def carry(self, device: Place, what: Carried) -> None:
         self.carries[device] = what
+        self._changed()
 
     def conf(self, server: str) -> str:
         return self.confs.get(server, "")
 
     def set_conf(self, server: str, text: str) -> None:
         self.confs[server] = text
+        self._changed()
 
     def drop(self, device: Place, percent: int, direction: Direction) -> None:
         self.drops[device] = (percent, direction)
+        self._changed()
 
     def stop_dropping(self, device: Place) -> None:
         del self.drops[device]
 
+    def gate(self, server: str) -> Gate:
+        return self.gates.get(server, Gate.OPEN)
+
     def set_gate(self, server: str, gate: Gate) -> None:
-        self.gates[server] = str(gate)
+        self.gates[server] = gate
+        self._changed()
 
     def power(self, server: str, *, on: bool) -> None:
-        self.gates[server] = "open" if on else "off"
+        (self.off.discard if on else self.off.add)(server)
+        if on:
+            self.boots += 1
+        self._changed()
 
-    def run(self, server: str, *argv: str) -> str:
-        match argv:
-            case ("ufw", "status"):
-                return f"Status: {'active' if server in self.firewalls else 'inactive'}\n"
-            case ("ufw", "--force", "enable"):
-                self.firewalls.add(server)
-            case ("ufw", "--force", "disable"):
-                self.firewalls.discard(server)
-            case ("sh", "-c", _, "sh", file, *pairs):
-                return self._turned(f"{server} {file}", dict(p.partition("=")[::2] for p in pairs))
-            case ("hccn_tool", "-i", device, "-mtu", "-g"):
-                return f"mtu:{self.mtus.get((server, device), '1500')}\n"
-            case ("hccn_tool", "-i", device, "-mtu", "-s", "size", size):
-                self.mtus[server, device] = size
-                self.confs[server] = with_values(self.confs[server], {f"mtu_{device}": size})
-        return ""
+    def firewall(self, server: str) -> bool:
+        return server in self.firewalls
 
-    def _turned(self, file: str, values: dict[str, str]) -> str:
-        """What the shell script of the switches does: say what stood, set what is not empty."""
-        before = {key: self.switches.get((file, key), "") for key in values}
-        self.switches |= {(file, key): value for key, value in values.items()}
+    def set_firewall(self, server: str, *, on: bool) -> None:
+        (self.firewalls.add if on else self.firewalls.discard)(server)
+        self._changed()
+
+    def turn(self, device: Place, values: Mapping[str, str]) -> dict[str, str]:
+        self._changed()
+        before = {key: self.switches.get((str(device), key), "") for key in values}
+        self.switches |= {(str(device), key): value for key, value in values.items()}
         self.switches = {key: value for key, value in self.switches.items() if value}
-        return "".join(f"{key}={value}\n" for key, value in before.items())
+        return before
+
+    def mtu(self, device: Place) -> str:
+        return self.mtus.get(str(device), "1500")
+
+    def set_mtu(self, device: Place, size: str) -> None:
+        self.mtus[str(device)] = size
+        self.confs[device.name] = with_values(self.confs[device.name], {f"mtu_{device.device}": size})
+        self._changed()
 
     def baseline(self) -> dict[str, str]:
         return {
@@ -103,6 +125,7 @@ class FakeWorld:
             "drops": str(sorted(map(str, self.drops))),
             "ports": str(self.wiring.ports),
             "gates": str(sorted(n for n, g in self.gates.items() if g != "open")),
+            "off": str(sorted(self.off)),
         }
 
 
@@ -129,7 +152,7 @@ def everything(of: FakeWorld) -> dict[str, object]:
     }
 
 
-HARMLESS = ("old_driver",)  # another voice, no fault
+HARMLESS = ("old_driver", "reboot")  # another voice, an event: no fault
 SOMEWHERE = {
     (PlaceKind.DEVICE,): ["server2/3"],
     (PlaceKind.DEVICE, PlaceKind.DEVICE): ["server1/1", "server2/1"],
@@ -144,7 +167,7 @@ def test_a_fault_changes_something_and_its_undo_restores_all(kind: str) -> None:
     broken = Breakage(of)
     fault = next(f for f in known_faults() if f.kind == kind)
     told = broken.fault(kind, SOMEWHERE[fault.takes], {})
-    assert everything(of) != before
+    assert (everything(of), of.boots) != (before, 0)
     assert [b["kind"] for b in broken.in_force()] == [kind]
     assert broken.heal(told["id"])["left"] == []
     assert everything(of) == before
@@ -168,8 +191,33 @@ def test_the_catalogue_is_what_the_page_says() -> None:
         "address_lost", "cable_swap", "conf_readonly", "device_busy", "device_hangs", "device_lost",
         "device_not_ready", "driver_not_loaded", "duplicate_address", "firewall_on", "host_hung", "job_holds",
         "libs_missing", "link_down", "mtu_differs", "old_driver", "one_way", "packet_loss", "permission_denied",
-        "power_off", "sshd_dead", "stale_conf", "tls_on", "wrong_netmask", "wrong_vlan",
+        "power_off", "reboot", "sshd_dead", "stale_conf", "tls_on", "wrong_netmask", "wrong_vlan",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [f.kind for f in known_faults()])
+def test_a_fault_that_fails_halfway_leaves_nothing(kind: str) -> None:
+    fault = next(f for f in known_faults() if f.kind == kind)
+    tried = world()
+    Breakage(tried).fault(kind, SOMEWHERE[fault.takes], {})
+    assert tried.changes >= 1
+    for at in range(1, tried.changes + 1):
+        of = world()
+        before = everything(of)
+        broken = Breakage(of)
+        of.fails_at = at
+        with pytest.raises(LabError, match=r"^the lab tripped$"):
+            broken.fault(kind, SOMEWHERE[fault.takes], {})
+        assert everything(of) == before
+        assert broken.in_force() == []
+
+
+def test_what_could_not_be_put_back_is_said_in_both_languages() -> None:
+    of = world()
+    of.fails_at, of.stuck = 1, True
+    with pytest.raises(LabError, match=r"the lab tripped; and not put back: down: \[\], now \['server1/1'\]") as caught:
+        Breakage(of).fault("link_down", ["server1/1"], {})
+    assert caught.value.text.zh.startswith("模拟集群绊倒了；且未能还原：")
 
 
 def causes(kind: str, *places: str, of: FakeWorld | None = None) -> set[tuple[str, str, str, str]]:
@@ -193,7 +241,9 @@ def test_the_codes() -> None:
         ("check", "NET008", "server1/2", "fail"),
     }
     assert causes("firewall_on", "server2") == {("check", "FWL001", "server2", "fail")}
-    assert causes("host_hung", "server2") == {(v, "HST001", "server2", "unknown") for v in both}
+    for kind in ("host_hung", "sshd_dead"):
+        assert causes(kind, "server2") == {(v, "HST001", "server2", "unknown") for v in both}
+    assert causes("reboot", "server2") == set()
 
 
 def test_a_broken_fibre_is_down_at_both_ends() -> None:

@@ -138,18 +138,23 @@ def test_down_ends_every_process_that_was_started_under_it(tmp_path: Path) -> No
     assert not (tmp_path / "lab").exists()
 
 
-@pytest.mark.parametrize("victim", ["supervisor", "init"])
-def test_killing_its_own_processes_ends_it(tmp_path: Path, victim: str) -> None:
+@pytest.mark.parametrize("victim", ["outer", "init", "supervisor"])
+def test_killing_any_of_its_own_ends_every_command_that_runs_under_it(tmp_path: Path, victim: str) -> None:
     lab = stand(tmp_path / "lab", Door.SIMULATED)
-    told(lab, "server1", "setsid sleep 604 </dev/null >/dev/null 2>&1 & echo")
-    inside = sweep.tagged(lab.inventory.id) | sweep.below(lab.inventory.process.pid)
+    told(
+        lab,
+        "server1",
+        "setsid sleep 604 </dev/null >/dev/null 2>&1 & env -i setsid sleep 606 </dev/null >/dev/null 2>&1 & echo",
+    )
     pid = lab.inventory.process.pid
-    if victim == "supervisor":
+    inside = sweep.tagged(lab.inventory.id) | sweep.below(pid)
+    assert len(inside) >= 5
+    for _ in range(("outer", "init", "supervisor").index(victim)):
         pid = int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
     os.kill(pid, signal.SIGKILL)
-    eventually(lambda: refused(lab.inventory.servers[0].ssh_port), "nobody answers")
+    eventually(lambda: not any(sweep.alive(p) for p in inside), "every process gone, without any help")
+    assert all(refused(s.ssh_port) for s in lab.inventory.servers)
     lab.down()
-    assert not any(sweep.alive(p) for p in inside)
 
 
 def test_a_leased_one_dies_with_its_starter(tmp_path: Path) -> None:

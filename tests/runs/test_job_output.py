@@ -3,14 +3,20 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankready.runs.job_output import LINE_LIMIT, Lines, harmless
+from rankready.runs.guard_link import Piece
+from rankready.runs.job_output import LINE_LIMIT, TAIL_BYTES, Lines, Tails, harmless
+
+
+def one(data: bytes, rank: int | None = 3, skipped: int = 0) -> Piece:
+    log = "train/launcher.log" if rank is None else f"train/rank-{rank}.log"
+    return Piece(server="server1", log=log, rank=rank, at=0, data=data, skipped=skipped)
 
 
 def shown(*pieces: bytes, rank: int | None = 3, flush: bool = True) -> list[str]:
     found: list[str] = []
     lines = Lines(found.append)
     for piece in pieces:
-        lines.take("server1", "train/rank-3.log" if rank is not None else "train/launcher.log", rank, piece)
+        lines.take(one(piece, rank))
     if flush:
         lines.flush()
     return found
@@ -39,6 +45,33 @@ def test_a_line_without_end_is_shown_in_pieces() -> None:
 
 def test_colours_go_and_cursors_are_marked() -> None:
     assert shown(b"\x1b[31mred\x1b[0m \x1b[2J\x07\n") == ["[3] red \ufffd[2J\ufffd"]
+
+
+def test_only_wanted_ranks_are_shown_and_agents_always() -> None:
+    found: list[str] = []
+    lines = Lines(found.append, frozenset({1, 3}))
+    for rank in (0, 1, 2, 3, None):
+        lines.take(one(f"of {rank}\nrest".encode(), rank))
+    lines.flush()
+    assert found == ["[1] of 1", "[3] of 3", "[server1] of None", "[1] rest", "[3] rest", "[server1] rest"]
+
+
+def test_what_the_server_does_not_hold_any_more_is_said() -> None:
+    found: list[str] = []
+    lines = Lines(found.append)
+    lines.take(one(b"old\ncut he"))
+    lines.take(one(b"new\n", skipped=4096))
+    assert found == ["[3] old", "[3] ... 4096 bytes are not held any more ...", "[3] new"]
+
+
+def test_a_tail_keeps_the_last_lines_alone() -> None:
+    tails = Tails()
+    assert tails.last("server1", "train/rank-0.log") == ()
+    for number in range(9000):
+        tails.take("server1", "train/rank-0.log", f"line {number}\n".encode())
+    assert tails.last("server1", "train/rank-0.log") == tuple(f"line {n}" for n in range(8960, 9000))
+    tails.take("server1", "train/rank-0.log", b"x" * 2 * TAIL_BYTES)
+    assert tails.last("server1", "train/rank-0.log") == ("x" * TAIL_BYTES,)
 
 
 @given(st.binary(max_size=300))

@@ -74,6 +74,42 @@ def test_variables_of_the_command_line_win_and_must_be_names() -> None:
         job_spec(cluster, replace(ASKED, env={"A B": "3"}), "job-1234")
 
 
+@pytest.mark.parametrize(
+    ("env", "says"),
+    [
+        ({"RANK": "0"}, "set for each process"),
+        ({"MASTER_ADDR": "10.0.0.1"}, "set for each process"),
+        ({"HCCL_IF_IP": "10.0.0.1"}, "set for each process"),
+        ({"RANKREADY_JOB": "x"}, "finds the job's processes"),
+        ({"SPT_NOENV": "0"}, "finds the job's processes"),
+        ({"HCCL_CONNECT_TIMEOUT": "60"}, "120 to 7200"),
+        ({"HCCL_CONNECT_TIMEOUT": "3600"}, "not below HCCL_EXEC_TIMEOUT 1836"),
+        ({"HCCL_EXEC_TIMEOUT": "600"}, "HCCL_CONNECT_TIMEOUT 1200 is not below"),
+        ({"ASCEND_RT_VISIBLE_DEVICES": "0, 1,2,3,4,5,6,7"}, "no blanks"),
+        ({"ASCEND_RT_VISIBLE_DEVICES": "0,1"}, "fewer devices than processes"),
+        ({"RANK_TABLE_FILE": "/a.json", "CM_CHIEF_IP": "10.0.0.1"}, "must not stand together"),
+        ({"HCCL_IF_BASE_PORT": "65505"}, "1024 to 65504"),
+    ],
+)
+def test_a_variable_that_can_not_work_is_refused(env: dict[str, str], says: str) -> None:
+    with pytest.raises(PlanError, match=says):
+        job_spec(make_cluster(2), replace(ASKED, env=env), "job-1234")
+
+
+@pytest.mark.parametrize(
+    "env",
+    [
+        {"HCCL_CONNECT_TIMEOUT": "600"},
+        {"HCCL_CONNECT_TIMEOUT": "3600", "HCCL_EXEC_TIMEOUT": "4000"},
+        {"ASCEND_RT_VISIBLE_DEVICES": "0,1,2,3,4,5,6,7"},
+        {"RANK_TABLE_FILE": "/data/hccl.json"},
+        {"MY_OWN": "1, 2"},
+    ],
+)
+def test_a_variable_that_works_is_the_users_to_set(env: dict[str, str]) -> None:
+    assert job_spec(make_cluster(2), replace(ASKED, env=env), "job-1234").env == env
+
+
 def test_a_base_port_without_room_is_refused() -> None:
     cluster = make_cluster(1)
     cluster = replace(cluster, job=replace(cluster.job, hccl_base_port=65505))

@@ -9,6 +9,7 @@ from healthy_cluster import make_cluster
 from train_site import TRAIN, options, train_site
 
 from rankready.model.errors import PlanError
+from rankready.model.finding import Outcome
 from rankready.runs.job_spec import Asked
 from rankready.runs.launch import dry_run, launch, launcher_named
 
@@ -33,7 +34,7 @@ async def test_nothing_starts_when_the_look_finds_something(tmp_path: Path) -> N
         asked = Asked(argv=(str(TRAIN),), count=2, master_port=sock.getsockname()[1])
         record = await launch(site, asked, options([]))
     assert (record.exit, record.extra["cause"], record.extra["job"]) == (1, "not_started", None)
-    assert [v.code for v in record.verdicts if v.findings] == ["JOB006"]
+    assert [v.code for v in record.verdicts if v.outcome is Outcome.FAIL] == ["JOB006"]
     assert not (transport.root / "server1/.rankready/jobs").exists()
     assert any("JOB006" in t.en for t in said)
 

@@ -73,13 +73,14 @@ async def test_what_the_tool_cannot_take_away_is_said_and_the_file_is_as_before(
     await applied(fleet)
     record = await put_back(fleet)
     assert record.exit == 1
-    words = "device [0-1]: address and gateway stays until the device's next reset; none stood there before"
-    assert record.extra["not_restored"] == {"server1": [words], "server2": [words]}
+    words = "device [0-1]: still the new address and gateway until its next reset; none stood there before"
+    told = {name: [t.en for t in texts] for name, texts in record.extra["not_restored"].items()}
+    assert told == {"server1": [words], "server2": [words]}
     state = fleet.state()
     assert (state["server1 conf"], state["server2 conf"]) == ("", "")
     assert state["server1/0"] == "ADDR=10.20.0.1 GW=10.20.0.254 MASK=255.255.255.0NETDETECT=0.0.0.0"
     drawn = catalog.module("reports", "text").REPORT.draw(record, Lang.EN, 100)
-    assert "server[1-2]: device [0-1]: address and gateway stays" in " ".join(drawn.split())
+    assert "server[1-2]: device [0-1]: still the new address and gateway" in " ".join(drawn.split())
 
 
 async def test_what_others_wrote_into_the_file_meanwhile_is_kept(tmp_path: Path) -> None:
@@ -128,7 +129,7 @@ async def test_a_server_that_is_not_reached_leaves_it_incomplete_and_open(tmp_pa
     fleet.sessions["server2"].lose_after(b"rankready")
     record = await put_back(fleet)
     assert (record.exit, record.extra["restored"]) == (3, ["server1"])
-    assert record.extra["not_restored"]["server2"][0].startswith("not reached: ")
+    assert record.extra["not_restored"]["server2"][0].en.startswith("not reached: ")
     assert [e["kind"] for e in entries(tmp_path / ".rankready/journal" / path.rpartition("/")[2])][-1] == "end"
     fleet.sessions["server2"].lose_after(b"")
     assert (await put_back(fleet)).exit == 0

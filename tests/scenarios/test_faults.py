@@ -31,6 +31,8 @@ PLACES: dict[str, tuple[str, ...]] = {
     "link_down": ("server2/3",),
     "one_way": ("server1/6",),
     "packet_loss": ("server1/2",),
+    "power_off": ("server2",),
+    "reboot": ("server2",),
     "stale_conf": ("server2/5",),
     "wrong_netmask": ("server1/2",),
     "wrong_vlan": ("server2/3",),

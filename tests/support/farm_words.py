@@ -9,12 +9,13 @@ from functools import cache
 from ipaddress import IPv4Address
 from typing import TYPE_CHECKING
 
-from rankready.model.place import Place, device_place
+from rankready.model.place import device_place
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rankready.model.cluster import Cluster
+    from rankready.model.place import Place
 
 Answer = tuple[str, str, int]
 
@@ -124,7 +125,11 @@ class Words:
         head = f"device {source.device} PING {target}\n"
         owner = self._owner.get(target)
         if owner is None or owner in self.dead or source in self.dead:
-            return f"{head}{LOST}3 packets transmitted, 0 received, 100.00% packet loss\n", "Command execute failed!\n", 1
+            return (
+                f"{head}{LOST}3 packets transmitted, 0 received, 100.00% packet loss\n",
+                "Command execute failed!\n",
+                1,
+            )
         return f"{head}{GOT}3 packets transmitted, 3 received, 0.00% packet loss\n", "", 0
 
 
@@ -158,9 +163,16 @@ def _chips(count: int) -> str:
             f"| 0                         | 0000:6{d}:00.0  | 0           1210 / 15567      0    / 32768         |",
             rule,
         ]
-    rows += [head, "| NPU     Chip              | Process id    | Process name             | Process memory(MB)      |", rule]
+    rows += [
+        head,
+        "| NPU     Chip              | Process id    | Process name             | Process memory(MB)      |",
+        rule,
+    ]
     for d in range(count):
-        rows += [f"| No running processes found in NPU {d}                                                            |", rule]
+        rows += [
+            f"| No running processes found in NPU {d}                                                            |",
+            rule,
+        ]
     return "\n".join(rows) + "\n"
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import datetime as dt
 import json
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 T0 = dt.datetime(2025, 12, 3, 14, 0, 0)  # noqa: DTZ001  (a printed clock)
 STYLES = ("8.0", "8.2", "8.5", "9.0")
@@ -76,10 +79,16 @@ class Bundle:
     def skewed(self, host: str, at: float) -> float:
         return at + self.skew.get(host, 0.0)
 
-    def plog(self, r: Rank, at: float, text: str, *, level: str = "ERROR", module: str = "HCCL", part: str = "debug") -> None:  # noqa: PLR0913  (one line of a log)
+    def plog(
+        self, r: Rank, at: float, text: str, *, level: str = "ERROR", module: str = "HCCL", part: str = "debug"
+    ) -> None:
         name = f"plog-{r.pid}_{self.stamp(r, 1.0)}.log"
         t = self.skewed(r.host, at)
-        self.put(f"{r.host}/ascend/log/{part}/plog/{name}", at, f"[{level}] {module}({r.pid},python3):{moment(t)} [file.cc:12] [{r.pid}]{text}")
+        self.put(
+            f"{r.host}/ascend/log/{part}/plog/{name}",
+            at,
+            f"[{level}] {module}({r.pid},python3):{moment(t)} [file.cc:12] [{r.pid}]{text}",
+        )
 
     def stamp(self, r: Rank, at: float) -> str:
         when = T0 + dt.timedelta(seconds=self.skewed(r.host, at))
@@ -93,7 +102,14 @@ class Bundle:
 
     # ── what every job does ──
 
-    def start(self, *, at: float = 2.0, ready: bool = True, late: dict[str, float] | None = None, cards: dict[str, tuple[str, str]] | None = None) -> None:
+    def start(
+        self,
+        *,
+        at: float = 2.0,
+        ready: bool = True,
+        late: dict[str, float] | None = None,
+        cards: dict[str, tuple[str, str]] | None = None,
+    ) -> None:
         late, cards = late or {}, cards or {}
         for r in self.ranks:
             t = at + late.get(r.host, 0.0) + r.rank * 0.01
@@ -106,12 +122,32 @@ class Bundle:
             if r.rank in self.no_entry:
                 continue
             if r.rank == 0:
-                self.plog(r, t + 0.2, "Entry-HcclGetRootInfo:rootInfo[0xfff], deviceLogicId[0]", level="INFO", part="run")
+                self.plog(
+                    r, t + 0.2, "Entry-HcclGetRootInfo:rootInfo[0xfff], deviceLogicId[0]", level="INFO", part="run"
+                )
             inner = "" if self.style == "8.0" else "Inner"
-            self.plog(r, t + 0.3, f"Entry-HcclCommInitRootInfo{inner}:ranks[{len(self.ranks)}], rank[{r.rank}], rootinfo: host ip[{self.ranks[0].hostip}] port[60001] nicDeploy[1] identifier[{self.group}], deviceLogicId[{r.npu - self.first_npu}]", level="INFO", part="run")
-            self.plog(r, t + 0.4, f"[HCCL_TRACE]SetupAgent rankNum[{len(self.ranks)}], rank[{r.rank}], rootInfo identifier[{self.group}], server[{addr}%{name}], logicDevId[{r.npu - self.first_npu}], phydevId[{r.npu}], deviceIp[{r.address}]", level="INFO", part="run")
+            self.plog(
+                r,
+                t + 0.3,
+                f"Entry-HcclCommInitRootInfo{inner}:ranks[{len(self.ranks)}], rank[{r.rank}], rootinfo: host ip[{self.ranks[0].hostip}] port[60001] nicDeploy[1] identifier[{self.group}], deviceLogicId[{r.npu - self.first_npu}]",
+                level="INFO",
+                part="run",
+            )
+            self.plog(
+                r,
+                t + 0.4,
+                f"[HCCL_TRACE]SetupAgent rankNum[{len(self.ranks)}], rank[{r.rank}], rootInfo identifier[{self.group}], server[{addr}%{name}], logicDevId[{r.npu - self.first_npu}], phydevId[{r.npu}], deviceIp[{r.address}]",
+                level="INFO",
+                part="run",
+            )
             if ready:
-                self.plog(r, at + 3.0, f"[HCCL_TRACE]HcclCommInitRootInfo{inner} success,take time [1098422]us, rankNum[{len(self.ranks)}], rank[{r.rank}]", level="INFO", part="run")
+                self.plog(
+                    r,
+                    at + 3.0,
+                    f"[HCCL_TRACE]HcclCommInitRootInfo{inner} success,take time [1098422]us, rankNum[{len(self.ranks)}], rank[{r.rank}]",
+                    level="INFO",
+                    part="run",
+                )
 
     def train(self, until: float, begin: float = 6.0, step: float = 3.0) -> None:
         for n in range(int((until - begin) / step) + 1):
@@ -119,34 +155,83 @@ class Bundle:
             when = T0 + dt.timedelta(seconds=self.skewed(self.ranks[0].host, t))
             self.say(self.ranks[0], t, f" [{when:%Y-%m-%d %H:%M:%S}] iteration {n:8d}/  100000 | lm loss: 5.0E+00 |")
 
-    def wait(self, ranks: list[Rank], stall: float, *, tags: dict[int, tuple[str, int]] | None = None, unknown: bool = False, peer: dict[int, int] | None = None) -> None:
+    def wait(
+        self,
+        ranks: list[Rank],
+        stall: float,
+        *,
+        tags: dict[int, tuple[str, int]] | None = None,
+        unknown: bool = False,
+        peer: dict[int, int] | None = None,
+    ) -> None:
         """EI0002 of those who waited, at the end of the timeout."""
         new = self.style in ("8.5", "9.0")
-        tag_ = "[TaskExecStage][Timeout][HOST]" if self.style == "9.0" else "[TaskExecStage][Timeout][Host]" if new else "[TaskExceptionHandler][DealExceptionTask]"
+        tag_ = (
+            "[TaskExecStage][Timeout][HOST]"
+            if self.style == "9.0"
+            else "[TaskExecStage][Timeout][Host]"
+            if new
+            else "[TaskExceptionHandler][DealExceptionTask]"
+        )
         for r in ranks:
             op, index = (tags or {}).get(r.rank, ("AllReduce", 812))
             t = stall + self.execute + r.rank * 0.05
             other = (peer or {}).get(r.rank, (r.rank + 1) % len(self.ranks))
             when = moment(self.skewed(r.host, stall + r.rank * 0.05))
-            self.plog(r, t - 0.02, f"The error from device(chipId:{r.npu}, dieId:0), serial number is 3, hccl fftsplus task timeout occurred during task execution, stream_id:5", module="RUNTIME")
-            self.plog(r, t, f"{tag_}Task run failed, base information is streamID:[5], taskID[27], taskType[Notify Wait], tag[{op}_{self.group}], AlgType(level 0-1-2):[x].")
+            self.plog(
+                r,
+                t - 0.02,
+                f"The error from device(chipId:{r.npu}, dieId:0), serial number is 3, hccl fftsplus task timeout occurred during task execution, stream_id:5",
+                module="RUNTIME",
+            )
+            self.plog(
+                r,
+                t,
+                f"{tag_}Task run failed, base information is streamID:[5], taskID[27], taskType[Notify Wait], tag[{op}_{self.group}], AlgType(level 0-1-2):[x].",
+            )
             if not unknown:
-                self.plog(r, t + 0.001, f"{tag_}Task run failed, para information is notify id:[0x5], stage:[0], remote rank:[{other}], tag[{op}_{self.group}].")
-            self.plog(r, t + 0.002, f"{tag_}Task run failed, groupRank information is group:[{self.group}], user define information[], rankSize[{len(self.ranks)}], rankId[{r.rank}].")
-            self.plog(r, t + 0.003, f"{tag_}Task run failed, opData information is timeStamp:[{when}], deviceId[{r.npu - self.first_npu}], index[{index}], count[4096], reduceType[sum], src[0x1], dst[0x2], dataType[bfp16].")
+                self.plog(
+                    r,
+                    t + 0.001,
+                    f"{tag_}Task run failed, para information is notify id:[0x5], stage:[0], remote rank:[{other}], tag[{op}_{self.group}].",
+                )
+            self.plog(
+                r,
+                t + 0.002,
+                f"{tag_}Task run failed, groupRank information is group:[{self.group}], user define information[], rankSize[{len(self.ranks)}], rankId[{r.rank}].",
+            )
+            self.plog(
+                r,
+                t + 0.003,
+                f"{tag_}Task run failed, opData information is timeStamp:[{when}], deviceId[{r.npu - self.first_npu}], index[{index}], count[4096], reduceType[sum], src[0x1], dst[0x2], dataType[bfp16].",
+            )
             self.say(r, t + 0.1, f"[rank{r.rank}]: Traceback (most recent call last):")
             self.say(r, t + 0.1, f'[rank{r.rank}]:   File "/opt/t.py", line 9, in <module>')
-            self.say(r, t + 0.1, f"[rank{r.rank}]: RuntimeError: npuSynchronizeDevice NPU function error: AclrtSynchronizeDeviceWithTimeout, error code is 507048")
+            self.say(
+                r,
+                t + 0.1,
+                f"[rank{r.rank}]: RuntimeError: npuSynchronizeDevice NPU function error: AclrtSynchronizeDeviceWithTimeout, error code is 507048",
+            )
             self.ptaerr(r, t, "ERR00100 PTA call acl api failed")
-            text = f"Communication_Error_Timeout(EI0002): A timeout occurs when the Notify register waits for execution. Waiting peer rank: {'unknown' if unknown else other};" if new else f"EI0002: The wait execution of the Notify register times out. Reason: has not received the Notify record from remote rank: [{'unknown' if unknown else other}]."
+            text = (
+                f"Communication_Error_Timeout(EI0002): A timeout occurs when the Notify register waits for execution. Waiting peer rank: {'unknown' if unknown else other};"
+                if new
+                else f"EI0002: The wait execution of the Notify register times out. Reason: has not received the Notify record from remote rank: [{'unknown' if unknown else other}]."
+            )
             self.say(r, t + 0.1, f"[rank{r.rank}]: [PID: {r.pid}] {moment(self.skewed(r.host, t))} {text}")
             self.exited(r, t + 3.0, 1)
 
     def ptaerr(self, r: Rank, at: float, text: str) -> None:
         when = T0 + dt.timedelta(seconds=self.skewed(r.host, at))
-        self.say(r, at + 0.1, f"[rank{r.rank}]: [ERROR] {when:%Y-%m-%d-%H:%M:%S} (PID:{r.pid}, Device:{r.npu - self.first_npu}, RankID:{r.rank}) {text}")
+        self.say(
+            r,
+            at + 0.1,
+            f"[rank{r.rank}]: [ERROR] {when:%Y-%m-%d-%H:%M:%S} (PID:{r.pid}, Device:{r.npu - self.first_npu}, RankID:{r.rank}) {text}",
+        )
 
-    def beat(self, accused: list[Rank], hearers: list[Rank], state: str, at: float, by: dict[int, Rank] | None = None) -> None:
+    def beat(
+        self, accused: list[Rank], hearers: list[Rank], state: str, at: float, by: dict[int, Rank] | None = None
+    ) -> None:
         if not self.heartbeat:
             return
         for h in hearers:
@@ -162,7 +247,11 @@ class Bundle:
         when = T0 + dt.timedelta(seconds=self.skewed(r.host, at))
         log = f"{r.host}/train/launcher.log"
         if stopped:
-            self.put(log, at - 0.5, f"W1203 {when:%H:%M:%S}.100000 281473 torch/distributed/elastic/multiprocessing/api.py:908] Sending process {r.host_pid} closing signal SIGTERM")
+            self.put(
+                log,
+                at - 0.5,
+                f"W1203 {when:%H:%M:%S}.100000 281473 torch/distributed/elastic/multiprocessing/api.py:908] Sending process {r.host_pid} closing signal SIGTERM",
+            )
         names = {-9: " (SIGKILL)", -15: " (SIGTERM)", -11: " (SIGSEGV)"}
         self.put(log, at, f"[{0}]:")
         for key, value in (
@@ -186,7 +275,13 @@ class Bundle:
         return [r for r in self.ranks if r.host != host]
 
     def traceback(self, r: Rank, at: float, last: str, frame: str = '  File "/opt/data.py", line 77, in load') -> None:
-        for text in ("Traceback (most recent call last):", '  File "/opt/t.py", line 9, in <module>', frame, "    x()", last):
+        for text in (
+            "Traceback (most recent call last):",
+            '  File "/opt/t.py", line 9, in <module>',
+            frame,
+            "    x()",
+            last,
+        ):
             self.say(r, at, f"[rank{r.rank}]: {text}")
 
     def write(self) -> Path:
@@ -199,7 +294,9 @@ class Bundle:
             if host not in self.unreachable and not path.exists() and "dmesg" not in str(self.gaps.get(host)):
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(f"[{asctime(self.skewed(host, 1.0))}] eth0: link up\n")
-        offsets = {h: (self.skew.get(h, 0.0) if self.measured else None) for h in dict.fromkeys(r.host for r in self.ranks)}
+        offsets = {
+            h: (self.skew.get(h, 0.0) if self.measured else None) for h in dict.fromkeys(r.host for r in self.ranks)
+        }
         ips = {r.host: r.hostip for r in self.ranks}
         job = {
             "launcher": "torchrun",
@@ -208,7 +305,14 @@ class Bundle:
             "hosts": [{"host": h, "ip": ips[h], "clock_offset_s": o} for h, o in offsets.items()],
             "env": {},
             "ranks": [
-                {"rank": r.rank, "host": r.host, "local_rank": r.rank % self.per_host, "npu": r.npu, "device_ip": r.address, "pid": r.pid}
+                {
+                    "rank": r.rank,
+                    "host": r.host,
+                    "local_rank": r.rank % self.per_host,
+                    "npu": r.npu,
+                    "device_ip": r.address,
+                    "pid": r.pid,
+                }
                 | ({"host_pid": r.host_pid} if self.container else {})
                 for r in self.ranks
             ],

@@ -6,7 +6,10 @@ import datetime as dt
 import json
 import re
 import shutil
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _ISO = re.compile(r"(\d{4})-(\d\d)-(\d\d)([-T _])(\d\d):(\d\d):(\d\d)")
 _WORDS = re.compile(r"([A-Z][a-z]{2}) ([A-Z][a-z]{2}) ([ \d]\d) (\d\d):(\d\d):(\d\d) (\d{4})")
@@ -76,5 +79,7 @@ def add_other_job(bundle: Path, other: Path) -> None:
             place.write_text(path.read_text().replace(f"({match[2]},", f"({pid},"))
         dmesg = bundle / host / "os" / "dmesg"
         if dmesg.is_file():
-            killed = "[Tue Nov 18 09:02:30 2025] Out of memory: Killed process 61234 (java) total-vm:9kB, anon-rss:9kB\n"
+            killed = (
+                "[Tue Nov 18 09:02:30 2025] Out of memory: Killed process 61234 (java) total-vm:9kB, anon-rss:9kB\n"
+            )
             dmesg.write_text(killed + dmesg.read_text())

@@ -18,6 +18,7 @@ import re
 import shlex
 import signal
 import socket
+import time
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
@@ -56,15 +57,15 @@ class Call:
     argv: tuple[str, ...]
 
 
-_NONCE = re.compile(r"^N=(rr\w+) ", re.MULTILINE)
+_NONCE = re.compile(r"^N=(rr\w+) F=(\d+) ", re.MULTILINE)
 _WORD = re.compile(r"""(?:[^\s'"\\]+|'[^']*'|"[^"]*"|\\.)+|\n""")
 
 
-def calls_of(script: str) -> tuple[str, tuple[Call, ...]]:
-    """The nonce of a compiled script and its calls, in the order in which one worker would make them."""
+def calls_of(script: str) -> tuple[str, int, tuple[Call, ...]]:
+    """The nonce of a compiled script, for how long it gathers answers, and its calls in order, as of one worker."""
     found = _NONCE.search(script)
     assert found, script[:200]
-    return found[1], _calls(script[script.index("\n", found.end()) :])
+    return found[1], int(found[2]), _calls(script[script.index("\n", found.end()) :])
 
 
 @lru_cache(maxsize=64)
@@ -152,9 +153,11 @@ class Farm:
             process.stdout.write(b"\x1b[31m\x00\xff" * 300 + b"\nrr0 0 000 1 5 0 1 2\nhello\n")
             process.exit(0)
             return
-        nonce, calls = calls_of(script.decode())
+        nonce, gather_s, calls = calls_of(script.decode())
+        said, last = b"", time.monotonic()
         for number, call in enumerate(calls):
             if sick in (Sick.HUNG, Sick.DIES) and number == len(calls) // 2:
+                process.stdout.write(said)
                 await process.stdout.drain()
                 if sick is Sick.HUNG:
                     await asyncio.Event().wait()
@@ -162,8 +165,11 @@ class Farm:
                 return
             if self.call_s:
                 await asyncio.sleep(self.call_s)
-            process.stdout.write(frame(nonce, call.index, self.words.answer(name, call.argv), self.call_s))
-        process.stdout.write(f"\n{nonce} end\n".encode())
+            said += frame(nonce, call.index, self.words.answer(name, call.argv), self.call_s)
+            if time.monotonic() - last >= gather_s:
+                process.stdout.write(said)
+                said, last = b"", time.monotonic()
+        process.stdout.write(said + f"\n{nonce} end\n".encode())
         process.exit(0)
 
 

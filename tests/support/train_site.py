@@ -12,8 +12,8 @@ from fake_fleet import folder_site
 
 from rankready.launchers.ranks import LAUNCHER
 from rankready.model.ranks import LaunchSpec, Node
-from rankready.runs.guard_file import GuardTimes
 from rankready.runs.controller import RunOptions
+from rankready.runs.guard_file import GuardTimes
 from rankready.runs.job import new_job_id
 
 if TYPE_CHECKING:

@@ -41,6 +41,7 @@ _TWO = 2
 def judge(_: Cluster, seen: Seen) -> Iterator[Finding]:
     """Yield a warning for each server far from the middle; of two servers, for both."""
     clocks = {place: fact.clock for place, fact in seen.each(Reached) if fact.clock is not None}
+    slack = {place: fact.slack_s for place, fact in seen.each(Reached)}
     if len(clocks) < _TWO:
         return
     middle = median(clocks.values())
@@ -48,7 +49,7 @@ def judge(_: Cluster, seen: Seen) -> Iterator[Finding]:
         off = clock - middle
         if len(clocks) == _TWO:
             off *= 2  # the middle of two lies halfway to the other
-        if abs(off) <= _MOST_S:
+        if abs(off) <= _MOST_S + slack[place]:
             continue
         yield finding(
             CHECK.code,

@@ -6,13 +6,13 @@ Means:
 Matters:
     Some day a connection of another program holds such a port when a job starts, and HCCL takes no other: EI0019.
 Mend:
-    Add the range to `net.ipv4.ip_local_reserved_ports`, beside what stands there: `rankready firewall open` does it.
+    Add the range to `net.ipv4.ip_local_reserved_ports`, beside what stands there, with sysctl.
 含义：
     内核为外出连接分配端口的范围包含 HCCL 的主机端口，且这些端口未被保留。Linux 的默认范围 32768 至 60999 即是如此。
 影响：
     某次启动时这样的端口可能正被其他程序的连接占用，而 HCCL 不会改用别的端口：EI0019。
 修复：
-    把该范围并入 `net.ipv4.ip_local_reserved_ports`，保留原有的值：`rankready firewall open` 会这样做。
+    把该范围并入 `net.ipv4.ip_local_reserved_ports`，保留原有的值（用 sysctl）。
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def judge(cluster: Cluster, seen: Seen) -> Iterator[Finding]:
                 zh=f"HCCL 端口 {base}-{last} 位于 {fact.first}-{fact.last} 之内，且未全部保留",
             ),
             remedy=Text(
-                en=f"add {base}-{last} to net.ipv4.ip_local_reserved_ports: rankready firewall open",
-                zh=f"把 {base}-{last} 并入 net.ipv4.ip_local_reserved_ports：rankready firewall open",
+                en=f"sysctl -w net.ipv4.ip_local_reserved_ports={base}-{last}, with what stands there already in front",
+                zh=f"sysctl -w net.ipv4.ip_local_reserved_ports={base}-{last}，并保留原有的值",
             ),
             severity=Severity.WARNING,
         )

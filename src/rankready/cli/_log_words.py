@@ -8,8 +8,13 @@ from rankready.model.text import Text
 
 _ROLES = {
     Role.LOCAL: Text(en="the rank or device that shows it failed itself", zh="出现该码的 rank 或设备自身有故障"),
-    Role.PEER: Text(en="it points at another rank; the one that shows it is mostly a victim", zh="指向其他 rank；报告者多为受害方"),
-    Role.GROUP: Text(en="ranks differ from each other; compare them, time does not tell", zh="rank 之间不一致；需相互比较，与时间先后无关"),
+    Role.PEER: Text(
+        en="it points at another rank; the one that shows it is mostly a victim", zh="指向其他 rank；报告者多为受害方"
+    ),
+    Role.GROUP: Text(
+        en="ranks differ from each other; compare them, time does not tell",
+        zh="rank 之间不一致；需相互比较，与时间先后无关",
+    ),
     Role.TIMEOUT: Text(en="the rank that shows it only waited for another", zh="报告者只是在等待其他 rank"),
     Role.LEFT: Text(en="the other end was gone first", zh="对端先退出"),
     Role.NOISE: Text(en="it means nothing by itself", zh="单独出现不说明问题"),

@@ -25,11 +25,30 @@ if TYPE_CHECKING:
 @click.option(
     "--max-time", default=0.0, type=click.FloatRange(min=0), metavar="S", help="Stop probing after S seconds (exit 3)."
 )
+@click.option(
+    "--max-probes", default=0, type=click.IntRange(min=0), metavar="N", help="Make at most N calls in all (exit 3)."
+)
+@click.option(
+    "--per-host",
+    default="1",
+    metavar="N|auto",
+    help="Calls of one server at a time; auto finds out, from 1 upward, and falls back at the first busy answer.",
+)
+@click.option("--resume", is_flag=True, help="Go on with an interrupted run of the same plan (24 h at most).")
 @strict_option
 @json_option
 @click.pass_context
 def COMMAND(  # noqa: N802, PLR0913  (the catalogue's name; one parameter an option)
-    ctx: click.Context, sparse_k: int | None, max_time: float, *, full: bool, strict: bool, as_json: bool
+    ctx: click.Context,
+    *,
+    sparse_k: int | None,
+    max_time: float,
+    max_probes: int,
+    per_host: str,
+    full: bool,
+    resume: bool,
+    strict: bool,
+    as_json: bool,
 ) -> None:
     """Let every device ping its peers: up to 32 servers every ordered pair is proven; beyond, culprits are named.
 
@@ -43,6 +62,27 @@ def COMMAND(  # noqa: N802, PLR0913  (the catalogue's name; one parameter an opt
         if full and sparse_k:
             raise click.UsageError("--full and --sparse exclude each other")
         mode = Mode.DIRECTED if full else Mode.SPARSE if sparse_k else None
-        return await mesh(site, Limits(mode=mode, sparse_k=sparse_k or 8, max_time_s=max_time, strict=strict))
+        return await mesh(
+            site,
+            Limits(
+                mode=mode,
+                sparse_k=sparse_k or 8,
+                max_time_s=max_time,
+                max_probes=max_probes,
+                per_host=lanes,
+                resume=resume,
+                strict=strict,
+            ),
+        )
 
+    lanes = _lanes(per_host)
     run_site(ctx, work, as_json=as_json)
+
+
+def _lanes(word: str) -> int:
+    """Return calls at a time; 0 for auto."""
+    if word == "auto":
+        return 0
+    if word.isascii() and word.isdecimal() and int(word) > 0:
+        return int(word)
+    raise click.UsageError(f"--per-host {word}: expected a number from 1, or auto")

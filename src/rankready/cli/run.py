@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankready.cli._app import USAGE, agree_in_person, errors, fail, json_option, load, run_site, show
+from rankready.cli._app import USAGE, agree_in_person, errors, fail, json_option, load, misplaced, run_site, show
 from rankready.model.text import Text
 
 if TYPE_CHECKING:
@@ -55,6 +55,8 @@ def COMMAND(ctx: click.Context, /, script: str, args: tuple[str, ...], **said: A
         _show_dry_run(ctx, asked, options, as_json=said["as_json"])
         return
 
+    if (hint := misplaced(script, args)) is not None:
+        click.echo(hint.to(ctx.obj.lang), err=True)
     question = Text(en=f"start {script} on all servers?", zh=f"在所有服务器上启动 {script}？")
     agree_in_person(ctx.obj, question, yes=said["yes"])
 

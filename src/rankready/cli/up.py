@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankready.cli._app import agree, change_options, json_option, run_site, show
+from rankready.cli._app import agree, change_options, json_option, misplaced, run_site, show
 
 if TYPE_CHECKING:
     from rankready.model.record import Record
@@ -31,10 +31,11 @@ if TYPE_CHECKING:
 @change_options
 @json_option
 @click.pass_context
-def COMMAND(ctx: click.Context, script: str, args: tuple[str, ...], **said: Any) -> None:  # noqa: N802, ANN401  (the catalogue's name; click's options)
+def COMMAND(ctx: click.Context, /, script: str, args: tuple[str, ...], **said: Any) -> None:  # noqa: N802, ANN401  (the catalogue's name; click's options)
     """Take the servers through all steps of the guide, SCRIPT included; stops at the first step that is not right.
 
-    Options of rankready stand before SCRIPT, those of the script after it.
+    Options of rankready stand before SCRIPT, those of the script after it. What is right already is left alone: after
+    a stop, mend what is named and type the same again.
     """
     run_site(ctx, lambda site: _walk(ctx, site, (script, *args), said), as_json=bool(said["as_json"]))
 
@@ -48,7 +49,7 @@ def variables(words: tuple[str, ...]) -> dict[str, str]:
 
 
 async def _walk(ctx: click.Context, site: Site, argv: tuple[str, ...], said: dict[str, Any]) -> Record:
-    from rankready.runs.job import RunOptions  # noqa: PLC0415  (start-up time)
+    from rankready.runs.controller import RunOptions  # noqa: PLC0415  (start-up time)
     from rankready.runs.job_spec import Asked  # noqa: PLC0415  (the same)
     from rankready.runs.up import Wanted, up  # noqa: PLC0415  (the same)
 
@@ -60,7 +61,7 @@ async def _walk(ctx: click.Context, site: Site, argv: tuple[str, ...], said: dic
                 click.echo("\n".join(lines), err=True)
             else:
                 show(ctx.obj, record, as_json=False, home=None)
-        agree(ctx.obj, question, yes=bool(said["yes"]))
+        agree(ctx.obj, question, yes=bool(said["yes"]), hint=misplaced(argv[0], argv[1:]))
 
     asked = Asked(argv=argv, count=said["count"], launcher=said["launcher"], env=variables(said["env"]))
     wanted = Wanted(

@@ -219,9 +219,7 @@ def _rank_of(page: Page, people: Roster) -> int | None:
     return people.of_pid(page.host, page.pid) if page.stream is Stream.HOST else None
 
 
-def _starts(
-    pages: Sequence[Page], people: Roster, clocks: Mapping[str, Offset], *, newest: bool
-) -> dict[int, float]:
+def _starts(pages: Sequence[Page], people: Roster, clocks: Mapping[str, Offset], *, newest: bool) -> dict[int, float]:
     """Rank → true moment of the oldest of some of its logs."""
     found: dict[int, float] = {}
     for page in pages:
@@ -231,5 +229,3 @@ def _starts(
         true = moment - (clocks[page.host].seconds if page.host in clocks else 0.0)
         found[rank] = true if rank not in found else (max if newest else min)(true, found[rank])
     return found
-
-

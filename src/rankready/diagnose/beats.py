@@ -10,10 +10,10 @@ from rankready.diagnose.blame import Blame
 from rankready.model.finding import Certainty
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from rankready.diagnose.case import Case
-    from rankready.diagnose.event import Event
+    from rankready.diagnose.event import Event, Line
 
 LOST_AFTER_S = 30.0
 _TYPES = {"Heartbeat Lost Occurred": "LOST", "Stuck Occurred": "STUCK", "Error cqe Occurred": "ERROR CQE"}
@@ -84,7 +84,7 @@ def _lost(case: Case, told: Sequence[Beat]) -> Blame | None:
     ranks = tuple(sorted({b.rank for b in beats_there}))
     heard = beats_there[0].at
     at = None if heard is None else heard - LOST_AFTER_S
-    lines = tuple(b.event.line for b in beats_there[:1]) + tuple(_other_sources(beats_there))
+    lines = tuple(b.event.line for b in beats_there[:1]) + _other_sources(beats_there)
     witnesses = len({b.by for b in told if b.by is not None})
     if host in case.dark():
         whole_host = set(ranks) >= set(case.roster.on(host)) or len(ranks) >= 3  # noqa: PLR2004  (an EI0002 lists three at most)
@@ -168,9 +168,6 @@ def _earliest(told: Sequence[Beat]) -> tuple[int, ...]:
     return tuple(sorted(same))
 
 
-def _other_sources(told: Sequence[Beat]) -> Iterable[object]:
+def _other_sources(told: Sequence[Beat]) -> tuple[Line, ...]:
     first = told[0].event.line.file
-    return [b.event.line for b in told if b.event.line.file != first][:1]
-
-
-
+    return tuple(b.event.line for b in told if b.event.line.file != first)[:1]

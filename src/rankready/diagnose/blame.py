@@ -17,7 +17,7 @@ MOST_EVIDENCE = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blame:
-    """A first fault: its kind, place, true time, and the lines that say so. ``known`` False: not even the place is sure.
+    """A first fault: its kind, place, true time, the lines that say so. ``place_known`` False: not even the place is.
 
     ``ranks`` None: it concerns hosts as a whole. ``fields`` fill the texts of the kind.
     """

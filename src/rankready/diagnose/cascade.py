@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rankready.diagnose.beats import beats
-from rankready.diagnose.blame import Blame, weaker
+from rankready.diagnose.blame import weaker
 from rankready.diagnose.creation import creation
 from rankready.diagnose.edges import edges
 from rankready.diagnose.groups import groups
@@ -24,6 +24,7 @@ from rankready.model.finding import Certainty
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from rankready.diagnose.blame import Blame
     from rankready.diagnose.case import Case
     from rankready.kind.signature import Fault
 

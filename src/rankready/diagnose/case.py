@@ -64,8 +64,10 @@ class Case:
 
     def of(self, *kinds: str) -> tuple[Event, ...]:
         """All events of some kinds, in order of time; those without a moment come last."""
-        return tuple(e for kind in kinds for e in self._by_kind.get(kind, ())) if len(kinds) == 1 else _sorted(
-            e for kind in kinds for e in self._by_kind.get(kind, ())
+        return (
+            tuple(e for kind in kinds for e in self._by_kind.get(kind, ()))
+            if len(kinds) == 1
+            else _sorted(e for kind in kinds for e in self._by_kind.get(kind, ()))
         )
 
     @cached_property
@@ -172,4 +174,4 @@ def _sorted(events: Iterable[Event]) -> tuple[Event, ...]:
 
 def order(event: Event) -> tuple[float, str, int]:
     """Sort by time, then by place in the files; what has no moment comes last."""
-    return (event.at if event.at is not None else float("inf"), event.line.file, event.line.number)
+    return (event.at if event.at is not None else float("inf"), event.line.file, event.line.offset)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
 
     from rankready.diagnose.case import Case
     from rankready.diagnose.event import Event, Line
-
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -244,8 +242,9 @@ def _unreached(case: Case, scene: Scene) -> Blame | None:
     )
 
 
-
 def _numbers(text: str) -> tuple[int, ...]:
-    return tuple(int(p) for p in text.replace("[", " ").replace("]", " ").replace(",", " ").replace(";", " ").split() if p.isdecimal())
-
-
+    return tuple(
+        int(p)
+        for p in text.replace("[", " ").replace("]", " ").replace(",", " ").replace(";", " ").split()
+        if p.isdecimal()
+    )

@@ -1,4 +1,4 @@
-"""How ranks ended, from what the launcher printed: torchrun's summary and its children's exit codes (facts/logs 2.3)."""
+"""How ranks ended, from what the launcher printed: torchrun's summary, its children's exit codes (facts/logs 2.3)."""
 
 from __future__ import annotations
 

@@ -15,11 +15,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """One line of a file; numbers count from 1."""
+    """One line of a file; numbers count from 1, and 0 is one that was not counted. Offsets are in bytes."""
 
     file: str
     number: int
     text: str
+    offset: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

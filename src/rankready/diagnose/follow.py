@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def sinks(waits: Mapping[int, Iterable[int]]) -> tuple[int, ...]:
-    """Return the ranks that somebody waits for and that wait for nobody, those with the most waiters behind them first."""
+    """Return the ranks that are waited for and wait for nobody, those with the most waiters behind them first."""
     behind: dict[int, set[int]] = {}
     for start in waits:
         for end in _ends(start, waits):

@@ -178,4 +178,3 @@ def _only_silent(case: Case, told: list[Event], values: Mapping[int, str]) -> Bl
 
 def _numbers(text: str | None) -> tuple[int, ...]:
     return tuple(int(p) for p in (text or "").replace(" ", "").split(",") if p.isdecimal())
-

@@ -1,4 +1,4 @@
-"""Ranks and devices that say themselves what is wrong with them: the earliest one that is no consequence (facts/logs 9.5)."""
+"""Ranks and devices that say themselves what is wrong: the earliest that is no consequence (facts/logs 9.5)."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def _is_consequence(case: Case, rank: int, kind: str, event: Event) -> bool:
             return True
     if kind == "python_exception":
         calls = [e for e in case.by_rank.get(rank, ()) if e.kind in ("called", "left") and e.stream is Stream.OUTPUT]
-        return any(e.line.file == event.line.file and e.line.number <= event.line.number for e in calls)
+        return any(e.line.file == event.line.file and e.line.offset <= event.line.offset for e in calls)
     if kind in ("aicore_exception", "aicpu_exception"):
         return _collective(case, rank, event)
     return False
@@ -149,7 +149,7 @@ def _collective(case: Case, rank: int, event: Event) -> bool:
 def _earlier(one: Event, other: Event) -> bool:
     if one.at is not None and other.at is not None:
         return one.at < other.at
-    return one.line.file == other.line.file and one.line.number < other.line.number
+    return one.line.file == other.line.file and one.line.offset < other.line.offset
 
 
 def _ended(case: Case, rank: int) -> Claim | None:
@@ -162,7 +162,9 @@ def _ended(case: Case, rank: int) -> Claim | None:
     if end.signal is not None:
         kind = "killed" if end.signal in (1, 2, 9, 15) else "crashed"
         name = SIGNALS.get(end.signal, f"signal {end.signal}")
-        return Claim(rank=rank, kind=kind, at=at, lines=line, codes=(f"exitcode -{end.signal}",), fields={"signal": name})
+        return Claim(
+            rank=rank, kind=kind, at=at, lines=line, codes=(f"exitcode -{end.signal}",), fields={"signal": name}
+        )
     if end.exit in (134, 135, 136, 137, 139, 143):
         number = end.exit - 128
         kind = "killed" if number in (9, 15) else "crashed"
@@ -184,7 +186,17 @@ def _only_followed(case: Case, rank: int, at: float) -> bool:
     return own is not None or called or any(t <= at for t in waits) or any(t < at - TOGETHER_S for t in earlier)
 
 
-SIGNALS = {1: "SIGHUP", 2: "SIGINT", 4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 15: "SIGTERM"}
+SIGNALS = {
+    1: "SIGHUP",
+    2: "SIGINT",
+    4: "SIGILL",
+    6: "SIGABRT",
+    7: "SIGBUS",
+    8: "SIGFPE",
+    9: "SIGKILL",
+    11: "SIGSEGV",
+    15: "SIGTERM",
+}
 STOPS = (15, 9)
 
 

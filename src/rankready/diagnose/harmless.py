@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rankready.diagnose.event import Event
 
 GROUP_S = 1.0
+GROUP_BYTES = 4096
 NO_MARK = "Process group work"  # such lines hold the phrase, and excuse nothing
 MEMORY = "npu_oom"
 NEAR_S = 120.0  # a communicator that was given up long before the end was not the way out
@@ -43,7 +44,7 @@ def _is_excused(event: Event, excused: dict[tuple[str, int | None], list[Event]]
 def _covers(mark: Event, event: Event) -> bool:
     if mark.at is not None and event.at is not None:
         return 0.0 <= mark.at - event.at <= GROUP_S
-    return mark.line.file == event.line.file and 0 <= mark.line.number - event.line.number <= 8  # noqa: PLR2004  (lines of one group)
+    return mark.line.file == event.line.file and 0 <= mark.line.offset - event.line.offset <= GROUP_BYTES
 
 
 def _left(events: Sequence[Event]) -> dict[int, float]:

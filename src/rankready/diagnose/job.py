@@ -118,7 +118,8 @@ def _processes(told: Json) -> Iterator[Process]:
 def _ends(result: Json, processes: tuple[Process, ...]) -> Iterator[End]:
     top = result if isinstance(result, dict) else {}
     known = {(p.host, p.local_rank): p.rank for p in processes}
-    first = top.get("first_failure") if isinstance(top.get("first_failure"), dict) else {}
+    told = top.get("first_failure")
+    first = told if isinstance(told, dict) else {}
     for item in _list(top.get("ranks")):
         rank = _count(item.get("rank"))
         if rank is None:

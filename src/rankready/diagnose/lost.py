@@ -13,7 +13,16 @@ if TYPE_CHECKING:
 
 OPENED_S = 60.0  # a process opens its error log within this of its start
 VAGUE = ("stuck", "unknown", "exited")
-OUTSIDE = ("host_oom_kill", "link_down", "hbm_ecc", "stuck_io", "host_silent", "late_start", "never_started", "wrong_nic")
+OUTSIDE = (
+    "host_oom_kill",
+    "link_down",
+    "hbm_ecc",
+    "stuck_io",
+    "host_silent",
+    "late_start",
+    "never_started",
+    "wrong_nic",
+)
 
 
 def lost(case: Case, blame: Blame) -> Blame:

@@ -104,9 +104,7 @@ def _fallen(case: Case, rank: int, at: float | None) -> tuple[float | None, Line
     return (max(near), port.line) if near else None
 
 
-def _fell(
-    case: Case, fell: Sequence[tuple[int, tuple[float | None, Line]]], told: Sequence[Pointing]
-) -> Blame:
+def _fell(case: Case, fell: Sequence[tuple[int, tuple[float | None, Line]]], told: Sequence[Pointing]) -> Blame:
     ranks = tuple(r for r, _ in fell)
     return Blame(
         kind="link_down",
@@ -138,14 +136,10 @@ def _one_target(case: Case, target: int, told: Sequence[Pointing], at: float | N
 def _gone_before(case: Case, rank: int, at: float | None) -> bool:
     """A process that ended well before its peer lost it, by no order of the launcher."""
     end = case.ends.get(rank)
-    return bool(
-        end and end.failed and not end.stopped and end.at is not None and at is not None and end.at < at - 1.0
-    )
+    return bool(end and end.failed and not end.stopped and end.at is not None and at is not None and end.at < at - 1.0)
 
 
-def _between(
-    case: Case, pairs: set[tuple[int, ...]], told: Sequence[Pointing], at: float | None
-) -> Blame:
+def _between(case: Case, pairs: set[tuple[int, ...]], told: Sequence[Pointing], at: float | None) -> Blame:
     """Nothing tells which end: a border between groups of hosts, or the link of one pair."""
     crossing = {tuple(case.roster.host_of(r) for r in pair) for pair in pairs}
     devices = {case.roster.by_rank[r].device for pair in pairs for r in pair}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
-from rankready.diagnose.event import Event, Line
+from rankready.diagnose.event import Event
 from rankready.diagnose.headers import header, records
 from rankready.diagnose.stamps import stamp
 from rankready.diagnose.tracebacks import tracebacks, unprefixed
@@ -15,7 +16,7 @@ from rankready.kind.signature import Stream
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from rankready.diagnose.event import Page
+    from rankready.diagnose.event import Line, Page
     from rankready.kind.signature import Signature
 
 LONGEST = 8192  # characters of a line that are looked at
@@ -53,12 +54,7 @@ def read(pages: Sequence[Page], book: Book, year: int) -> tuple[Event, ...]:
 
 
 def _page(page: Page, book: Book, year: int) -> Iterator[Event]:
-    count = 0
-    for event in _events(page, book, year):
-        yield event
-        count += 1
-        if count >= MOST_EVENTS:
-            return
+    yield from islice(_events(page, book, year), MOST_EVENTS)
 
 
 def _events(page: Page, book: Book, year: int) -> Iterator[Event]:

@@ -1,4 +1,4 @@
-"""Moments as logs print them, in seconds of the printed clock; no zone is known and none is assumed (facts/logs 3.1)."""
+"""Moments as logs print them, in seconds of the printed clock; no zone is known, none is assumed (facts/logs 3.1)."""
 
 from __future__ import annotations
 

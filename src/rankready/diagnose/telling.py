@@ -106,7 +106,7 @@ def _devices(case: Case, blame: Blame) -> list[str]:
 
 
 def _filled(text: Text, blame: Blame) -> Text:
-    fields = _Fields({k: v for k, v in blame.fields.items() if v is not None})
+    fields = _Fields(blame.fields)
     for name in ("span", "owner", "server"):
         fields.setdefault(name, "")
     return Text(en=text.en.format_map(fields), zh=text.zh.format_map(fields))
@@ -129,7 +129,7 @@ def _suspect(case: Case, blame: Blame, faults: Mapping[str, Fault]) -> dict[str,
 
 
 def _line(line: Any) -> dict[str, Any]:  # noqa: ANN401  (a Line; kept short for the JSON)
-    return {"file": line.file, "line": line.number, "text": line.text.strip()[:LONGEST]}
+    return {"file": line.file, "line": line.number, "offset": line.offset, "text": line.text.strip()[:LONGEST]}
 
 
 def waited(case: Case, verdict: Verdict) -> list[dict[str, Any]]:

@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from rankready.diagnose.event import Line
-
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from rankready.diagnose.event import Line
 
 HEAD = "Traceback (most recent call last):"
 MARK = "python traceback: "
@@ -62,8 +62,6 @@ def _one(lines: Sequence[Line], start: int) -> tuple[int, Traceback | None]:
         match = _LAST.match(text)
         if match is None or HEAD in text:
             return at, None
-        found = Traceback(
-            last=replace(lines[at], text=text), type=match[1], message=match[2] or "", frame=frame
-        )
+        found = Traceback(last=replace(lines[at], text=text), type=match[1], message=match[2] or "", frame=frame)
         return at + 1, found
     return len(lines), None

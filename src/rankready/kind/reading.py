@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from ipaddress import IPv4Interface, ip_address
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from rankready.model.command import Reply
 
 _SHOWN = 160
-_HARMLESS = "\n\t"
+_UNCOMMON = re.compile(r"[^\n\t\x20-\x7e]")
 _STRANGE = ("Cc", "Cf", "Zl", "Zp", "Cs", "Co", "Cn")
 
 
@@ -26,13 +27,10 @@ def unended(reply: Reply) -> Gap | None:
 
 def strange(text: str) -> Gap | None:
     """Return a Gap for control characters, direction marks and undecodable bytes; a CR before a newline is fine."""
-    plain = text.replace("\r\n", "\n")
-    if plain.isascii() and plain.isprintable():
-        return None
-    for char in plain:
+    for char in _UNCOMMON.findall(text.replace("\r\n", "\n")):
         if char == "�":
             return Gap("bytes that are no text in the answer")
-        if char not in _HARMLESS and unicodedata.category(char) in _STRANGE:
+        if unicodedata.category(char) in _STRANGE:
             return Gap(f"control character U+{ord(char):04X} in the answer")
     return None
 

@@ -20,7 +20,9 @@ def interface_of(world: World, device: Place) -> IPv4Interface:
     """Read a device's address with its mask. Raises LabError when it has none."""
     carried = world.carried(device)
     if not carried.address:
-        raise LabError(f"{device} carries no address yet; apply a plan first")
+        raise LabError(
+            f"{device} carries no address yet; apply a plan first", zh=f"{device} 尚无地址；请先执行 rankready apply"
+        )
     return IPv4Interface(carried.address)
 
 

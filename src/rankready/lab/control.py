@@ -57,9 +57,7 @@ def ask(directory: Path, question: Message, timeout_s: float = REQUEST_TIMEOUT_S
                 f"no lab runs in {directory}: {reason}", zh=f"{directory} 中没有运行的模拟集群：{reason}"
             ) from error
     if not line:
-        raise LabError(
-            f"the lab in {directory} ended while it was asked", zh=f"{directory} 中的模拟集群在应答前已结束"
-        )
+        raise LabError(f"the lab in {directory} ended while it was asked", zh=f"{directory} 中的模拟集群在应答前已结束")
     answer: Message = json.loads(line)
     if "error" in answer:
         raise LabError(answer["error"], zh=answer.get("zh", ""))

@@ -44,7 +44,7 @@ def choose(wanted: Door) -> Opened:
         case Door.ROOT | Door.ROOTLESS:
             refused = refusal(wanted)
             if refused:
-                raise LabError(f"door {wanted} does not open here: {refused}")
+                raise LabError(f"door {wanted} does not open here: {refused}", zh=f"{wanted} 方式在此不可用：{refused}")
             return Opened(wanted)
         case Door.AUTO:
             return _best()

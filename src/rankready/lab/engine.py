@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import rankready
-from rankready.lab import control, doors, sweep
+from rankready.lab import control, doors, folder, parts, sweep
 from rankready.lab.inventory import LAB_FILE, OWN_FILES, Inventory, Reachable, read_inventory
 from rankready.lab.spec import Door
 from rankready.lab.wiring import Machine
@@ -39,10 +39,11 @@ def up(spec: LabSpec, *, lease_fd: int | None = None) -> Inventory:
 
     ``lease_fd``: the read end of a pipe; when its last writer goes, the lab ends. Raises LabError.
     """
-    opened = doors.choose(spec.door)
-    spec = replace(spec, door=opened.door, directory=spec.directory.absolute())
-    fresh = not spec.directory.exists()
-    _claim(spec.directory)
+    directory = folder.usable(spec.directory)
+    opened = parts.open_door(spec)
+    spec = replace(spec, door=opened.door, directory=directory)
+    fresh = not directory.exists()
+    _claim(directory)
     try:
         return _stand_up(spec, opened, lease_fd)
     except BaseException:
@@ -105,12 +106,18 @@ def _claim(directory: Path) -> None:
     if (directory / LAB_FILE).exists():
         lab = Lab.open(directory)
         if sweep.alive(lab.inventory.process):
-            raise LabError(f"a lab already runs in {directory}; rankready lab down {shlex.quote(str(directory))}")
+            end = f"rankready lab down {shlex.quote(str(directory))}"
+            raise LabError(
+                f"a lab already runs in {directory}; {end}", zh=f"{directory} 中已有模拟集群在运行；请先执行 {end}"
+            )
         lab.down()
-    directory.mkdir(parents=True, exist_ok=True)
+    folder.make(directory)
     for name in OWN_FILES:
         if (directory / name).exists() and name not in (control.SOCKET, _LOG):
-            raise LabError(f"{directory / name} exists and is no lab's; choose another folder")
+            raise LabError(
+                f"{directory / name} exists and is no lab's; choose another folder",
+                zh=f"{directory / name} 已存在且不属于模拟集群；请另选目录",
+            )
     (directory / control.SOCKET).unlink(missing_ok=True)
 
 
@@ -119,9 +126,9 @@ def _clear(directory: Path, *, whole: bool) -> None:
     for name in OWN_FILES:
         (directory / name).unlink(missing_ok=True)
     _remove_tree(directory / "state")
-    for folder in (directory / "ssh", *((directory,) if whole or not _foreign(directory) else ())):
+    for place in (directory / "ssh", *((directory,) if whole or not _foreign(directory) else ())):
         with suppress(OSError):
-            folder.rmdir()
+            place.rmdir()
 
 
 def _foreign(directory: Path) -> bool:
@@ -143,10 +150,7 @@ def _stand_up(spec: LabSpec, opened: doors.Opened, lease_fd: int | None) -> Inve
             stack.callback(os.close, fd)
         config = {
             "id": lab,
-            "servers": spec.servers,
-            "generation": str(spec.generation),
-            "topology": str(spec.topology),
-            "door": str(spec.door),
+            "spec": spec.told(),
             "simulated": spec.door is Door.SIMULATED,
             "directory": str(spec.directory),
             "status": status_end,
@@ -213,15 +217,18 @@ def _wait_standing(status: int, process: subprocess.Popen[bytes], directory: Pat
         if text.endswith(b"\n"):
             break
     else:
-        raise LabError(f"the lab did not stand within {_STAND_TIMEOUT_S:g} s")
+        raise LabError(
+            f"the lab did not stand within {_STAND_TIMEOUT_S:g} s", zh=f"模拟集群 {_STAND_TIMEOUT_S:g} 秒内未建成"
+        )
     if not text:
         with suppress(subprocess.TimeoutExpired):
             process.wait(5)
         log = (directory / _LOG).read_text(errors="replace").strip().splitlines()
-        raise LabError(f"the lab ended while it was built: {log[-1][:300] if log else 'no word from it'}")
+        words = log[-1][:300] if log else "no word from it"
+        raise LabError(f"the lab ended while it was built: {words}", zh=f"模拟集群在建立时结束：{words}")
     answer: dict[str, Any] = json.loads(text)
     if "error" in answer:
-        raise LabError(answer["error"])
+        raise LabError(answer["error"], zh=answer.get("zh", ""))
     return answer
 
 
@@ -238,7 +245,7 @@ def _end_unborn(process: subprocess.Popen[bytes], lab: str, *, simulated: bool) 
 def _identified(pid: int) -> sweep.Process:
     found = sweep.find(pid)
     if found is None:
-        raise LabError("the lab ended just after it was built")
+        raise LabError("the lab ended just after it was built", zh="模拟集群建成后随即结束")
     return found
 
 

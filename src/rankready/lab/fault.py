@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rankready.model.finding import Outcome
 
@@ -48,6 +48,17 @@ class Fault:
     undo: Callable[[World, tuple[Place, ...], Memory], None]
     options: Mapping[str, str] = field(default_factory=dict)
     topologies: tuple[str, ...] = ("switch", "direct")
+
+    def told(self) -> dict[str, Any]:
+        """What can be asked of it, as JSON values."""
+        return {
+            "kind": self.kind,
+            "title": {"en": self.title.en, "zh": self.title.zh},
+            "takes": [str(kind) for kind in self.takes],
+            "options": dict(self.options),
+            "doors": [str(door) for door in self.doors],
+            "topologies": list(self.topologies),
+        }
 
 
 def both_verbs(code: str, *places: Place) -> tuple[Expect, ...]:

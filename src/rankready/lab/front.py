@@ -6,20 +6,21 @@ import asyncio
 import errno
 import os
 import signal
-import socket
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import asyncssh
 
+from rankready.lab.entrance import Entrance
 from rankready.lab.gate import Gate
+from rankready.lab.ssh_keys import public
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping
+    import socket
+    from collections.abc import Callable, Mapping
 
 _CHUNK = 65536
-_BACKLOG = 512
 _LOGIN_TIMEOUT_S = 120
 _CLOSED = (Gate.DEAD, Gate.OFF)
 
@@ -33,64 +34,32 @@ class Start:
 
 
 @dataclass(slots=True, kw_only=True)
-class Entrance:
-    """One server's way in. ``start(command, terminal)`` makes the words; None is a login shell."""
+class Front(Entrance):
+    """See Entrance. ``start(command, terminal)`` makes the words; None is a login shell."""
 
-    name: str
-    listeners: list[socket.socket]
     start: Callable[[str | None, bool], Start]
     client_key: asyncssh.SSHKey
-    host_key: asyncssh.SSHKey = field(default_factory=lambda: asyncssh.generate_private_key("ssh-ed25519"))
-    gate: Gate = Gate.DEAD
+    host_key: asyncssh.SSHKey
     _answers: asyncio.Event = field(default_factory=asyncio.Event)
-    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _options: asyncssh.SSHServerConnectionOptions | None = None
     _links: set[asyncssh.SSHServerConnection] = field(default_factory=set)
 
     def set_gate(self, gate: Gate) -> None:
-        """Open, close, hang or cut off. Live connections survive a dead listener; a hung server starts nothing."""
-        loop = asyncio.get_running_loop()
-        for listener in self.listeners:
-            if self.gate is Gate.OPEN:
-                loop.remove_reader(listener)
-            if gate in _CLOSED and self.gate not in _CLOSED:
-                # Closing would lose the port: the listener was born outside of this namespace.
-                listener.shutdown(socket.SHUT_RDWR)
-            if self.gate in _CLOSED and gate not in _CLOSED:
-                listener.listen(_BACKLOG)
-            if gate is Gate.OPEN:
-                loop.add_reader(listener, self._accept, listener)
-        self.gate = gate
-        if gate is Gate.OFF:
-            self._cut_off()
+        """See Entrance; a connection that stands gets no command started while the server hangs."""
+        Entrance.set_gate(self, gate)
         if gate is Gate.HUNG:
             self._answers.clear()
         else:
             self._answers.set()
 
-    def _cut_off(self) -> None:
+    def cut_off(self) -> None:
+        """Abort: a cancelled task would leave the connection to its own end."""
         for link in self._links:
             link.abort()
         self._links.clear()
 
-    def known_as(self) -> str:
-        """The public host key, in one line."""
-        return self.host_key.export_public_key().decode().strip()
-
-    def _accept(self, listener: socket.socket) -> None:
-        try:
-            link, _ = listener.accept()
-        except (BlockingIOError, ConnectionAbortedError):
-            return
-        link.setblocking(False)
-        self._keep(self._serve(link))
-
-    def _keep(self, work: Coroutine[object, object, None]) -> None:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _serve(self, link: socket.socket) -> None:
+    async def serve(self, link: socket.socket) -> None:
+        """Speak SSH."""
         if self._options is None:
             self._options = self._made_options()
         try:
@@ -104,7 +73,7 @@ class Entrance:
     def _made_options(self) -> asyncssh.SSHServerConnectionOptions:
         return asyncssh.SSHServerConnectionOptions(
             server_host_keys=[self.host_key],
-            authorized_client_keys=asyncssh.import_authorized_keys(self.client_key.export_public_key().decode()),
+            authorized_client_keys=asyncssh.import_authorized_keys(public(self.client_key)),
             process_factory=self._process,
             encoding=None,
             line_editor=False,

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rankready.lab.gate import Gate
     from rankready.lab.speaker import Speaker
     from rankready.lab.spec import LabSpec
+    from rankready.lab.ssh_keys import Keys
     from rankready.lab.wiring import Wiring
     from rankready.lab.world import World
 
@@ -27,8 +28,11 @@ class Ground(Protocol):
     def start(self, server: str, command: str | None, *, terminal: bool) -> Start:
         """The words that start a client's command on a server; None is a login shell."""
 
-    def freeze(self, server: str, *, frozen: bool) -> None:
-        """Stop or continue every process of a server."""
+    def boot(self, keys: Keys) -> None:
+        """Start what a server's own init would start; returns once all of it answers. Raises LabError."""
+
+    def obey(self, server: str, before: Gate, gate: Gate) -> None:
+        """Make a server's processes fit the gate: frozen when hung, without an sshd of its own when dead."""
 
     def world(self, gatekeeper: Callable[[str, Gate], None]) -> World:
         """What faults act on. ``gatekeeper`` may be called from any thread."""

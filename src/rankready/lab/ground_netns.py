@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-import signal
 import socket
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rankready.lab import calls, fabric, run_folder, server, sweep
+from rankready.lab import calls, fabric, run_folder, server
+from rankready.lab.entering import enter
+from rankready.lab.firewall import STAND_INS
 from rankready.lab.front import Start
+from rankready.lab.lives import Lives
+from rankready.lab.lldpd import Daemons
 from rankready.lab.login import login_environment, shell_words
+from rankready.lab.relay import SSH_PORT
 from rankready.lab.speaker import Speaker
-from rankready.lab.spec import Door
+from rankready.lab.spec import Door, Lldp, Ssh
 from rankready.lab.wiring import LEAF, LEAF_ADDRESS, wire
-from rankready.lab.world_netns import NetnsWorld, enter
+from rankready.lab.world_netns import NetnsWorld
 from rankready.model.errors import LabError
 
 if TYPE_CHECKING:
@@ -22,10 +27,11 @@ if TYPE_CHECKING:
 
     from rankready.lab.gate import Gate
     from rankready.lab.spec import LabSpec
+    from rankready.lab.ssh_keys import Keys
     from rankready.lab.wiring import Machine, Wiring
     from rankready.lab.world import World
 
-SSH_PORT = 22
+_BOOTS_AT_ONCE = 4
 
 
 @dataclass(slots=True, kw_only=True)
@@ -34,53 +40,64 @@ class NetnsGround:
 
     spec: LabSpec
     wiring: Wiring
-    pids: dict[str, int]
+    lives: Lives
     speaker: Speaker | None
     inner_listeners: Mapping[str, socket.socket]
 
     def start(self, server: str, command: str | None, *, terminal: bool) -> Start:
         """Enter the server's namespaces; its own shell goes home and runs the command."""
         return Start(
-            argv=(*enter(self.pids[server]), *shell_words(command, terminal=terminal)), env=login_environment()
+            argv=(*enter(self.lives.pids[server]), *shell_words(command, terminal=terminal)), env=login_environment()
         )
 
-    def freeze(self, server: str, *, frozen: bool) -> None:
-        """Signal every process below the server's pid 1, and pid 1 itself, from outside."""
-        sweep.send(sweep.below(self.pids[server]), signal.SIGSTOP if frozen else signal.SIGCONT)
+    def boot(self, keys: Keys) -> None:
+        """Boot all servers, a few at a time: a real firewall takes half a second for each."""
+        self.lives.keys = keys
+        if self.lives.daemons is not None:
+            self.lives.daemons.start_leaf()
+        with ThreadPoolExecutor(_BOOTS_AT_ONCE) as pool:
+            list(pool.map(self.lives.boot, self.spec.names))
+
+    def obey(self, server: str, before: Gate, gate: Gate) -> None:
+        """Freeze, thaw, end or start the server's own processes."""
+        self.lives.obey(server, before, gate)
 
     def world(self, gatekeeper: Callable[[str, Gate], None]) -> World:
         """Make what faults act on."""
-        assert self.speaker is not None  # noqa: S101  (this ground always has one)
-        return NetnsWorld(
-            spec=self.spec,
-            wiring=self.wiring,
-            pids=self.pids,
-            gatekeeper=gatekeeper,
-            rewired=self.speaker.rewire,
-        )
+        voice = self.speaker or self.lives.daemons
+        assert voice is not None  # noqa: S101  (this ground always has one or the other)
+        return NetnsWorld(spec=self.spec, wiring=self.wiring, lives=self.lives, gatekeeper=gatekeeper, voice=voice)
 
 
 def build(spec: LabSpec) -> NetnsGround:
-    """Build fabric, servers, listeners inside them, and the speaker. Raises LabError, OSError."""
+    """Build fabric, servers, listeners inside them, and whoever speaks LLDP. Raises LabError, OSError."""
     wiring = wire(spec)
     keep = server.keep_paths()
-    tools = {t.name: t.read_bytes() for t in run_folder.tool_files()}
     calls.mount("rankready", "/run", "tmpfs", calls.MS_NOSUID, data="mode=755")
     fabric.build(wiring)
     hosts = hosts_text(wiring)
     overlay = spec.door is Door.ROOT and _overlay_works()
+    if spec.real_parts and not overlay:
+        parts = ", ".join(spec.real_parts)
+        raise LabError(
+            f"{parts}: this machine's root can't be the lower layer of an overlay",
+            zh=f"{parts}：本机根文件系统不能作为 overlay 的下层",
+        )
     bodies = [
         server.Body(machine=m, devices=spec.devices, overlay=overlay, hosts=hosts, keep=keep) for m in wiring.machines
     ]
-    for body in bodies:
-        _prepare(body, wiring, tools)
+    daemons = Daemons(wiring=wiring, pids={}) if spec.lldp is Lldp.LLDPD else None
+    _prepare(bodies, wiring, daemons)
     pids = server.give_birth(bodies)
+    if daemons is not None:
+        daemons.pids = pids
+    own_sshd = spec.ssh is Ssh.OPENSSH
     return NetnsGround(
         spec=spec,
         wiring=wiring,
-        pids=pids,
-        speaker=Speaker(wiring),
-        inner_listeners={m.name: _listener(m) for m in wiring.machines},
+        lives=Lives(spec=spec, wiring=wiring, overlay=overlay, pids=pids, daemons=daemons),
+        speaker=None if daemons else Speaker(wiring),
+        inner_listeners={} if own_sshd else {m.name: _listener(m) for m in wiring.machines},
     )
 
 
@@ -90,16 +107,28 @@ def hosts_text(wiring: Wiring) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _prepare(body: server.Body, wiring: Wiring, tools: Mapping[str, bytes]) -> None:
-    """Folders of the lab's own for one server; the disk is mounted here, so that it outlives the server's life."""
-    body.home.mkdir(parents=True)
-    (body.home / "root").mkdir()
-    if body.overlay:
-        (body.home / "disk").mkdir()
-        calls.mount("disk", str(body.home / "disk"), "tmpfs", calls.MS_NOSUID, data="size=256m,mode=755")
-    profile = {"LAB_BACKEND": "netns", "LAB_ROOT": ""}
-    run_folder.furnish(body.run, body.machine, wiring, profile)
-    run_folder.place_tools(body.run / "bin", tools)
+def _prepare(bodies: list[server.Body], wiring: Wiring, daemons: Daemons | None) -> None:
+    """Folders of the lab's own for each server; the disk is mounted here, so that it outlives the server's life."""
+    spec = wiring.spec
+    hidden = STAND_INS if spec.real_firewall else frozenset()
+    tools = {t.name: t.read_bytes() for t in run_folder.tool_files() if t.name not in hidden}
+    profile = {
+        "LAB_BACKEND": "netns",
+        "LAB_ROOT": "",
+        "LAB_FIREWALL": str(spec.firewall),
+        "LAB_LLDP": str(spec.lldp),
+    }
+    for body in bodies:
+        body.home.mkdir(parents=True)
+        (body.home / "root").mkdir()
+        if body.overlay:
+            (body.home / "disk").mkdir()
+            calls.mount("disk", str(body.home / "disk"), "tmpfs", calls.MS_NOSUID, data="size=256m,mode=755")
+        body.root_home.mkdir(mode=0o700)
+        run_folder.furnish(body.run, body.machine, wiring, profile)
+        run_folder.place_tools(body.run / "bin", tools)
+        if daemons is not None:
+            daemons.furnish(body.machine, body.run)
 
 
 def _overlay_works() -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from rankready.lab import run_folder, speech, sweep
 from rankready.lab.front import Start
+from rankready.lab.gate import Gate
 from rankready.lab.login import shell_words, simulated_environment
 from rankready.lab.wiring import wire
 from rankready.lab.world_sim import SimWorld
@@ -21,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from rankready.lab.gate import Gate
     from rankready.lab.speaker import Speaker
     from rankready.lab.spec import LabSpec
+    from rankready.lab.ssh_keys import Keys
     from rankready.lab.wiring import Machine, Wiring
     from rankready.lab.world import World
     from rankready.model.place import Place
@@ -49,10 +50,13 @@ class SimGround:
             env=simulated_environment(self.state / server, server, self.lab),
         )
 
-    def freeze(self, server: str, *, frozen: bool) -> None:
+    def boot(self, keys: Keys) -> None:
+        """Nothing: a folder starts nothing."""
+
+    def obey(self, server: str, before: Gate, gate: Gate) -> None:  # noqa: ARG002  (see Ground)
         """Signal every process that was started for this server."""
         found = sweep.tagged(self.lab, f"LAB_SERVER={server}")
-        sweep.send(found, signal.SIGSTOP if frozen else signal.SIGCONT)
+        sweep.send(found, signal.SIGSTOP if gate is Gate.HUNG else signal.SIGCONT)
 
     def world(self, gatekeeper: Callable[[str, Gate], None]) -> World:
         """Make what faults act on."""
@@ -98,6 +102,7 @@ def _furnish(state: Path, machine: Machine, wiring: Wiring, tools: Mapping[str, 
         "LAB_ROOT": str(folder),
         "LAB_FABRIC": str(state / "fabric"),
         "LAB_ADDRESS": machine.simulated_address,
+        "LAB_FIREWALL": str(wiring.spec.firewall),
     }
     run_folder.furnish(folder / "run/lab", machine, wiring, profile)
     run_folder.place_tools(folder / "run/lab/bin", tools)

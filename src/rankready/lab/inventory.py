@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rankready.lab.doors import Opened
-from rankready.lab.spec import Door, Generation, LabSpec, Topology
+from rankready.lab.spec import CLUSTER, Door, read_spec
 from rankready.lab.sweep import Process
 from rankready.model.errors import LabError
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from rankready.lab.spec import LabSpec
 
 LAB_FILE = "lab.json"
 CLUSTER_FILE = "cluster.yaml"
@@ -72,11 +74,9 @@ class Inventory:
         return {
             "version": 1,
             "id": self.id,
-            "door": str(self.opened.door),
+            **self.spec.told(),
             "reason": self.opened.reason,
             "simulated": self.simulated,
-            "generation": str(self.spec.generation),
-            "topology": str(self.spec.topology),
             "pid": self.process.pid,
             "started": self.process.started,
             "cluster": str(self.cluster_file),
@@ -97,7 +97,7 @@ class Inventory:
 
     def _cluster(self) -> str:
         lines = [
-            "cluster: lab",
+            f"cluster: {CLUSTER}",
             f"generation: {self.spec.generation}",
             f"topology: {self.spec.topology}",
             f"ssh: {{key: {KEY}, known_hosts: {KNOWN_HOSTS}}}   # relative to this file",
@@ -124,12 +124,17 @@ class Inventory:
             f"  HostName {s.ssh_host}\n"
             f"  Port {s.ssh_port}\n"
             "  User root\n"
-            f'  IdentityFile "{directory / KEY}"\n'
+            f'  IdentityFile "{_literal(directory / KEY)}"\n'
             "  IdentitiesOnly yes\n"
-            f'  UserKnownHostsFile "{directory / KNOWN_HOSTS}"\n'
+            f'  UserKnownHostsFile "{_literal(directory / KNOWN_HOSTS)}"\n'
             "  StrictHostKeyChecking yes\n"
             for s in self.servers
         )
+
+
+def _literal(path: Path) -> str:
+    """A path in which ssh expands nothing."""
+    return str(path).replace("%", "%%")
 
 
 def read_inventory(directory: Path) -> Inventory:
@@ -139,13 +144,7 @@ def read_inventory(directory: Path) -> Inventory:
         told = json.loads(file.read_text())
         return Inventory(
             id=told["id"],
-            spec=LabSpec(
-                servers=len(told["servers"]),
-                generation=Generation(told["generation"]),
-                topology=Topology(told["topology"]),
-                door=Door(told["door"]),
-                directory=directory,
-            ),
+            spec=read_spec(told, directory),
             opened=Opened(Door(told["door"]), told["reason"]),
             process=Process(int(told["pid"]), int(told["started"])),
             servers=tuple(
@@ -160,6 +159,8 @@ def read_inventory(directory: Path) -> Inventory:
             ),
         )
     except FileNotFoundError as error:
-        raise LabError(f"no lab in {directory}: {file} is missing") from error
+        raise LabError(
+            f"no lab in {directory}: {file} is missing", zh=f"{directory} 中没有模拟集群：缺少 {file}"
+        ) from error
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise LabError(f"{file} is not a lab's file: {error!r}") from error
+        raise LabError(f"{file} is not a lab's file: {error!r}", zh=f"{file} 不是模拟集群的文件：{error!r}") from error

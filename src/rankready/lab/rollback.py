@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rankready.model.errors import LabError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from rankready.lab.gate import Gate
     from rankready.lab.spec import LabSpec
@@ -115,6 +115,27 @@ class Recorded:
         """Back: the other state."""
         self._back.append(lambda: self.inner.power(server, on=not on))
         self.inner.power(server, on=on)
+
+    def turn(self, device: Place, values: Mapping[str, str]) -> dict[str, str]:
+        """Back: what stood there."""
+        before = self.inner.turn(device, values)
+
+        def back() -> None:
+            self.inner.turn(device, before)
+
+        self._back.append(back)
+        return before
+
+    def mtu(self, device: Place) -> str:
+        """As it is."""
+        return self.inner.mtu(device)
+
+    def set_mtu(self, device: Place, size: str) -> None:
+        """Back: the size before, and the whole file, which the tool writes as well."""
+        before, conf = self.inner.mtu(device), self.inner.conf(device.name)
+        self._back.append(lambda: self.inner.set_conf(device.name, conf))
+        self._back.append(lambda: self.inner.set_mtu(device, before))
+        self.inner.set_mtu(device, size)
 
     def firewall(self, server: str) -> bool:
         """As it is."""

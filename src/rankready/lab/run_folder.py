@@ -8,6 +8,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rankready.model.errors import LabError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -35,6 +37,24 @@ def furnish(folder: Path, machine: Machine, wiring: Wiring, profile: Mapping[str
         state = {"MAC": machine.device_mac(device), "TLS": "0", "OWNER": "", "BUSY": "0", "HANG": "0", "DENY": "0"}
         write_values(folder / f"npu{device}.state", state)
         note_link(folder, device, up=True)
+
+
+def forget(folder: Path) -> None:
+    """Lose what only memory holds: detect addresses and the like, who held a device, locks. A power cut does so."""
+    for pattern in ("npu*.dev", "npu*.owner", "lock/*"):
+        for file in folder.glob(pattern):
+            file.unlink(missing_ok=True)
+
+
+def turn(folder: Path, device: int, values: Mapping[str, str]) -> dict[str, str]:
+    """Set a device's switches, empty: none; returns what stood there. Raises LabError where there is no such device."""
+    file = folder / f"npu{device}.state"
+    stood = read_values(file)
+    if not stood:
+        raise LabError(f"no device {device} in {folder}", zh=f"{folder} 中没有设备 {device}")
+    left = {key: value for key, value in (stood | dict(values)).items() if value or key not in values}
+    write_values(file, left)
+    return {key: stood.get(key, "") for key in values}
 
 
 def note_link(folder: Path, device: int, *, up: bool) -> None:

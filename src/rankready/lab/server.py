@@ -27,7 +27,6 @@ _INIT = 'trap "" HUP INT TERM; while :; do sleep 86400 & wait $!; done'
 _COVERS = {
     "/run": "755",
     "/tmp": "1777",  # noqa: S108  (a cover over it, so that the machine's own is out of reach)
-    "/root": "700",
     "/home": "755",
     "/var/log": "755",
     "/var/tmp": "1777",  # noqa: S108  (the same)
@@ -58,18 +57,27 @@ _NODES = ("null", "zero", "full", "random", "urandom", "tty")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Body:
-    """What a server is made of. ``overlay``: writes land in an overlay; else the root is read-only under covers."""
+    """What a server is made of. ``overlay``: writes land in an overlay; else the root is read-only under covers.
+
+    ``conf``: its device configuration file, which survives its life.
+    """
 
     machine: Machine
     devices: int
     overlay: bool
     hosts: str
     keep: tuple[str, ...]
+    conf: str = ""
 
     @property
     def home(self) -> Path:
         """The lab's own folder for this server."""
         return STATE / self.machine.name
+
+    @property
+    def root_home(self) -> Path:
+        """What the server sees as ``/root``: a disk's, hence it outlives the server's life."""
+        return self.home / "disk/root" if self.overlay else self.home / "root-home"
 
     @property
     def run(self) -> Path:
@@ -152,6 +160,7 @@ def _build_root(body: Body, devices: list[int]) -> None:
         calls.bind("/", str(root))
         calls.read_only(str(root))
     _cover(root, _COVERS if body.overlay else _COVERS | _ROOTLESS_COVERS)
+    calls.bind(str(body.root_home), str(root / "root"))
     for path in body.keep:
         _keep(root, path)
     _dev(root, body.devices)
@@ -238,7 +247,7 @@ def _etc(root: Path, body: Body) -> None:
     (etc / "bash.bashrc").write_text("")
     (root / "root/.bashrc").write_text("")
     conf = etc / "hccn.conf"
-    conf.write_text("")
+    conf.write_text(body.conf)
     conf.chmod(0o640)
     if body.overlay:
         _place_tools(root, body)

@@ -80,6 +80,11 @@ class Speaker:
         assert self._loop is not None  # noqa: S101  (nothing is rewired before the speaker speaks)
         asyncio.run_coroutine_threadsafe(self._rewired(wiring, places), self._loop).result(_REWIRE_TIMEOUT_S)
 
+    def hears(self, device: Place) -> bool:
+        """Tell whether a device heard its neighbour; a new wiring made it forget the old one."""
+        file = self._devices[device].file
+        return file is not None and file.exists()
+
     async def _rewired(self, wiring: Wiring, places: tuple[Place, ...]) -> None:
         self._wiring = wiring
         for place in places:

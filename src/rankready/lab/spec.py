@@ -13,6 +13,9 @@ from rankready.model.place import Place, PlaceKind
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+CLUSTER = Place(PlaceKind.CLUSTER, "lab")
+"""The whole of it, as the product's configuration calls it."""
+
 MOST_SERVERS = 250
 """Two hundred and fifty servers of one VLAN fit into one Linux bridge (1024 ports, facts/lab 3)."""
 

@@ -13,20 +13,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import asyncssh
-
-from rankready.lab import control, ground_netns, ground_sim
+from rankready.lab import control, ground_netns, ground_sim, ssh_keys
 from rankready.lab.breakage import Breakage
-from rankready.lab.front import Entrance
+from rankready.lab.front import Front
 from rankready.lab.gate import Gate
-from rankready.lab.spec import Door, Generation, LabSpec, Topology
+from rankready.lab.relay import Relay
+from rankready.lab.spec import Door, Ssh, read_spec
 from rankready.model.errors import LabError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from rankready.lab.entrance import Entrance
     from rankready.lab.front import Start
     from rankready.lab.ground import Ground
+    from rankready.lab.ssh_keys import Keys
 
 _GATE_TIMEOUT_S = 10.0
 
@@ -35,59 +36,53 @@ def run(config: dict[str, Any]) -> None:
     """Build the lab, say on the status pipe that it stands (or why not), and serve until killed."""
     _raise_limits()
     try:
-        ground = _built(config)
-    except (LabError, OSError) as error:
+        spec = read_spec(config["spec"], Path(config["directory"]))
+        keys = ssh_keys.make(spec.names)
+        ground = ground_sim.build(spec, config["id"]) if spec.door is Door.SIMULATED else ground_netns.build(spec)
+        ground.boot(keys)
+    except LabError as error:
+        _tell(config["status"], {"error": error.text.en, "zh": error.text.zh})
+        return
+    except OSError as error:
         _tell(config["status"], {"error": str(error)})
         return
     _watch_children_by_pidfd()
-    asyncio.run(_serve(config, ground))
+    asyncio.run(_serve(config, ground, keys))
 
 
-def _built(config: dict[str, Any]) -> Ground:
-    spec = LabSpec(
-        servers=config["servers"],
-        generation=Generation(config["generation"]),
-        topology=Topology(config["topology"]),
-        door=Door(config["door"]),
-        directory=Path(config["directory"]),
-    )
-    if spec.door is Door.SIMULATED:
-        return ground_sim.build(spec, config["id"])
-    return ground_netns.build(spec)
-
-
-async def _serve(config: dict[str, Any], ground: Ground) -> None:
-    key = asyncssh.generate_private_key("ssh-ed25519")
-    entrances = _entrances(config, ground, key)
-    keeper = _Gatekeeper(entrances, ground.freeze, asyncio.get_running_loop())
+async def _serve(config: dict[str, Any], ground: Ground, keys: Keys) -> None:
+    entrances = _entrances(config, ground, keys)
+    keeper = _Gatekeeper(entrances, ground.obey, asyncio.get_running_loop())
     broken = Breakage(ground.world(keeper.set_gate))
     listener = socket.socket(fileno=config["control"])
     listener.setblocking(False)
     tasks = [asyncio.ensure_future(ground.speaker.speak())] if ground.speaker else []
     server = await control.serve(listener, _Desk(broken, keeper).answer)
-    answer = {
-        "client_key": key.export_private_key().decode(),
-        "host_keys": {name: entrance.known_as() for name, entrance in entrances.items()},
-    }
-    _tell(config["status"], answer)
+    _tell(config["status"], {"client_key": keys.client.export_private_key().decode(), "host_keys": keys.known_as()})
     async with server:
         await asyncio.gather(server.serve_forever(), *tasks)
 
 
-def _entrances(config: dict[str, Any], ground: Ground, key: asyncssh.SSHKey) -> dict[str, Entrance]:
-    entrances = {}
-    for name, fd in zip(ground.spec.names, config["listeners"], strict=True):
+def _entrances(config: dict[str, Any], ground: Ground, keys: Keys) -> dict[str, Entrance]:
+    entrances: dict[str, Entrance] = {}
+    for machine, fd in zip(ground.wiring.machines, config["listeners"], strict=True):
         outer = socket.socket(fileno=fd)
         outer.setblocking(False)
-        inner = ground.inner_listeners.get(name)
-        entrance = Entrance(
-            name=name,
-            listeners=[outer, *([inner] if inner else [])],
-            start=_starter(ground, name),
-            client_key=key,
-        )
+        inner = ground.inner_listeners.get(machine.name)
+        listeners = [outer, *([inner] if inner else [])]
+        entrance: Entrance
+        if ground.spec.ssh is Ssh.OPENSSH:
+            entrance = Relay(name=machine.name, listeners=listeners, address=machine.address)
+        else:
+            entrance = Front(
+                name=machine.name,
+                listeners=listeners,
+                start=_starter(ground, machine.name),
+                client_key=keys.client,
+                host_key=keys.hosts[machine.name],
+            )
         entrance.set_gate(Gate.OPEN)
-        entrances[name] = entrance
+        entrances[machine.name] = entrance
     return entrances
 
 
@@ -97,19 +92,20 @@ def _starter(ground: Ground, name: str) -> Callable[[str | None, bool], Start]:
 
 @dataclass(frozen=True, slots=True)
 class _Gatekeeper:
-    """Sets gates in the loop's thread, for callers in any other."""
+    """Sets gates in the loop's thread, for callers in any other; the server's processes follow in the caller's."""
 
     entrances: dict[str, Entrance]
-    freeze: Callable[..., None]
+    obey: Callable[[str, Gate, Gate], None]
     loop: asyncio.AbstractEventLoop
 
     def set_gate(self, server: str, gate: Gate) -> None:
-        """Hang the front and freeze the server, or let both go; returns when it is so."""
+        """Hang, close or open the way in and make the server fit; returns when it is so."""
+        before = self.entrances[server].gate
         asyncio.run_coroutine_threadsafe(self._set(server, gate), self.loop).result(_GATE_TIMEOUT_S)
+        self.obey(server, before, gate)
 
     async def _set(self, server: str, gate: Gate) -> None:
         self.entrances[server].set_gate(gate)
-        self.freeze(server, frozen=gate is Gate.HUNG)
 
 
 @dataclass(slots=True)
@@ -134,7 +130,7 @@ class _Desk:
                     gates = {name: str(entrance.gate) for name, entrance in self.keeper.entrances.items()}
                     return {"gates": gates, "faults": self.broken.in_force()}
                 case other:
-                    raise LabError(f"no such request: {other}")
+                    raise LabError(f"no such request: {other}", zh=f"没有这种请求：{other}")
 
 
 def _watch_children_by_pidfd() -> None:

@@ -57,6 +57,16 @@ def below(pid: int) -> set[Process]:
     return found
 
 
+def inhabitants(pid: int) -> set[Process]:
+    """Every living process of the pid namespace in which this process is, whoever started it there."""
+    wanted = _pid_namespace(pid)
+    found = set()
+    for stat in _all():
+        if stat.state not in "ZX" and wanted and _pid_namespace(stat.process.pid) == wanted:
+            found.add(stat.process)
+    return found
+
+
 def tagged(lab: str, *more: str) -> set[Process]:
     """Every living process that carries this lab's tag, and ``more`` (``KEY=value``), as items of its environment."""
     items = {item.encode() for item in (f"{TAG}={lab}", *more)}
@@ -96,6 +106,13 @@ def wait_gone(processes: set[Process], seconds: float = _ALL_S) -> None:
         if time.monotonic() > limit:
             raise LabError(f"still alive after {seconds:g} s: {', '.join(str(p.pid) for p in sorted(left))}")
         time.sleep(_LOOK_S)
+
+
+def _pid_namespace(pid: int) -> str:
+    try:
+        return str((PROC / str(pid) / "ns/pid").readlink())
+    except OSError:
+        return ""
 
 
 def _descends(stat: _Stat, pid: int, stats: dict[int, _Stat]) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankready.lab.fault import Expect
-from rankready.model.errors import LabError
 from rankready.model.finding import Outcome
 from rankready.model.place import cluster_place
 
@@ -16,19 +15,6 @@ if TYPE_CHECKING:
     from rankready.lab.world import World
     from rankready.model.place import Place
 
-# $1: the file's name; then KEY=VALUE words. Says what stood there for each key, and replaces the file at one stroke.
-_TURN = r"""
-f="${LAB_RUN:-/run/lab}/$1"; shift
-[ -r "$f" ] || { echo "no such device" >&2; exit 1; }
-for pair; do
-  key=${pair%%=*}
-  sed -n "s/^$key=/$key=/p" "$f" | tail -n 1 | grep . || printf '%s=\n' "$key"
-  grep -v "^$key=" "$f" >"$f.turned"
-  [ -z "${pair#*=}" ] || printf '%s\n' "$pair" >>"$f.turned"
-  mv -f "$f.turned" "$f"
-done
-"""
-
 _CLUSTER = cluster_place("lab")
 _BY_DEVICE = ("CAB001", "CAB002", "CAB003", "NET001", "NET002", "NET004", "NET005", "NET007")
 _BY_CLUSTER = ("NET003", "NET006", "NET012", "TLS001")
@@ -37,12 +23,7 @@ _IN_CHECK = ("JOB001", "NET008", "NET013")
 
 def turn(world: World, device: Place, values: Mapping[str, str]) -> Memory:
     """Set switches of one device; returns what stood there (empty: nothing). Raises LabError."""
-    words = [f"{key}={value}" for key, value in values.items()]
-    said = world.run(device.name, "sh", "-c", _TURN, "sh", f"npu{device.device}.state", *words)
-    stood = dict(line.partition("=")[::2] for line in said.splitlines() if "=" in line)
-    if set(stood) != set(values):
-        raise LabError(f"{device}: the lab did not say how {', '.join(values)} stood")
-    return stood
+    return world.turn(device, values)
 
 
 def turn_all(world: World, devices: tuple[Place, ...], values: Mapping[str, str]) -> Memory:

@@ -5,66 +5,85 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import subprocess
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from rankready.lab import calls, power, run_folder
+from rankready.lab import calls, firewall, run_folder
+from rankready.lab.entering import ran
 from rankready.lab.fabric import NETNS, ip, ip_batch
 from rankready.lab.gate import Gate
-from rankready.lab.login import login_environment
+from rankready.lab.lives import CONF
 from rankready.lab.server import STATE
 from rankready.lab.wiring import LOST_VLAN, wire
-from rankready.lab.world import Carried, Direction
+from rankready.lab.world import ByTool, Carried, Direction
 from rankready.model.errors import LabError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
+    from rankready.lab.lives import Lives
     from rankready.lab.spec import LabSpec
-    from rankready.lab.wiring import Wiring
+    from rankready.lab.wiring import Port, Wiring
     from rankready.model.place import Place
 
-_RUN_TIMEOUT_S = 20.0
 _SETTLE_TIMEOUT_S = 10.0
-_CONF = "etc/hccn.conf"
+_FORGET = ("addr flush dev eth0 scope global", "link set eth0 mtu 1500")
 _IP_TYPES = "ether type { ip, ip6 }"
 
 
+class Voice(Protocol):
+    """Whoever speaks LLDP for both ends of every cable."""
+
+    def rewire(self, wiring: Wiring, places: tuple[Place, ...]) -> None:
+        """Tell a new wiring at these places' cables."""
+
+    def hears(self, device: Place) -> bool:
+        """Tell whether a device heard what the far end of its cable says."""
+
+
 @dataclass(slots=True, kw_only=True)
-class NetnsWorld:
-    """See World. ``pids`` are each server's pid 1; the two callbacks reach the front and the speaker."""
+class NetnsWorld(ByTool):
+    """See World. ``gatekeeper`` reaches the front."""
 
     spec: LabSpec
     wiring: Wiring
-    pids: dict[str, int]
+    lives: Lives
     gatekeeper: Callable[[str, Gate], None]
-    rewired: Callable[[Wiring, tuple[Place, ...]], None]
-    _gates: dict[str, str] = field(default_factory=dict)
+    voice: Voice
+    _gates: dict[str, Gate] = field(default_factory=dict)
     _kept: dict[Place, Carried] = field(default_factory=dict)
-    _disks: dict[str, tuple[str, str]] = field(default_factory=dict)
+    _cut: set[Place] = field(default_factory=set)
+    _off: set[str] = field(default_factory=set)
 
     def set_link(self, device: Place, *, up: bool) -> None:
         """Behind a switch the leaf's port; on a fibre the far device's end, whose routes are put back."""
-        state = "up" if up else "down"
-        if self.wiring.ports:
-            ip("leaf", "link", "set", self.wiring.ports[device].kernel, state)
-            self._settle(device, up=up)
-            self._note(device, up)
-            return
-        far = self.wiring.fibres[device]
-        if not up:
+        (self._cut.discard if up else self._cut.add)(device)
+        far = self.wiring.fibres.get(device)
+        if far and not up and far not in self._kept:
             self._kept[far] = self.carried(far)
-        ip(self.wiring.netns(far), "link", "set", "eth0", state)
-        if up and (kept := self._kept.pop(far, None)):
+        self._relink(device)
+        if far and up and (kept := self._kept.pop(far, None)) and far.name not in self._off:
             self.carry(far, kept)
-        self._settle(device, up=up)
-        self._settle(far, up=up)
-        self._note(device, up)
-        self._note(far, up)
+
+    def _relink(self, device: Place) -> None:
+        """Make a cable carry or not, after all that is in force; returns once the devices at its ends notice."""
+        far = self.wiring.fibres.get(device)
+        ends = (device, *([far] if far else []))
+        off = [end for end in ends if end.name in self._off]
+        if far:
+            for end, other in ((device, far), (far, device)):
+                down = other in self._cut or end in off
+                ip(self.wiring.netns(end), "link", "set", "eth0", "down" if down else "up")
+        else:
+            down = device in self._cut or bool(off)
+            ip("leaf", "link", "set", self.wiring.ports[device].kernel, "down" if down else "up")
+        up = not off and not any(end in self._cut for end in ends)
+        for end in ends:
+            if end not in off:
+                self._settle(end, up=up)
+                self._note(end, up)
 
     def move(self, device: Place, vlan: int) -> None:
         """Change the port's bridge; a bridge outside of the plan lives as long as a port is in it."""
@@ -82,6 +101,18 @@ class NetnsWorld:
         """Rename the two far ends into each other, bridges with them: what swapping two plugs does."""
         self._needs_switch("a cable to swap")
         near, far = self.wiring.ports[one], self.wiring.ports[other]
+        indexes = {place: self._index(self.wiring.ports[place].kernel) for place in (one, other)}
+        try:
+            self._swap_ports(near, far)
+        except LabError:
+            for place, index in indexes.items():
+                self._replug(place, index)
+            raise
+        self._rewire(self.wiring.swapped(one, other), one, other)
+        for device in (one, other):
+            self._note(device, False, True)
+
+    def _swap_ports(self, near: Port, far: Port) -> None:
         ip_batch(
             "leaf",
             (
@@ -96,9 +127,21 @@ class NetnsWorld:
                 f"link set {far.kernel} up",
             ),
         )
-        self._rewire(self.wiring.swapped(one, other), one, other)
-        for device in (one, other):
-            self._note(device, False, True)
+
+    def _index(self, kernel: str) -> int:
+        (link,) = _links(ip("leaf", "-j", "link", "show", "dev", kernel))
+        return int(link["ifindex"])
+
+    def _replug(self, place: Place, index: int) -> None:
+        """Put one of the leaf's ports back as the wiring has it, whatever it is called by now."""
+        port = self.wiring.ports[place]
+        links = {int(link["ifindex"]): str(link["ifname"]) for link in _links(ip("leaf", "-j", "link", "show"))}
+        mine = next((i for i, name in links.items() if name == port.kernel), index)
+        lines = [f"link set {port.kernel} down", f"link set {port.kernel} name away{mine}"] if mine != index else []
+        if links[index] != port.kernel:
+            lines += [f"link set {links[index]} down", f"link set {links[index]} name {port.kernel}"]
+        lines.append(f"link set {port.kernel} address {port.mac} master vlan{port.vlan}")
+        ip_batch("leaf", (*lines, f"link set {port.kernel} up"))
 
     def carried(self, device: Place) -> Carried:
         """Ask ``ip``."""
@@ -124,13 +167,13 @@ class NetnsWorld:
                 calls.forget_neighbours("eth0")
 
     def conf(self, server: str) -> str:
-        """Read through the root of the server's pid 1; never resolved, or it would be the lab's own file."""
+        """Read through the root of the server's pid 1."""
         with self._conf_lock(server):
-            return self._file(server, _CONF).read_text(errors="replace")
+            return (self.lives.root(server) / CONF).read_text(errors="replace")
 
     def set_conf(self, server: str, text: str) -> None:
         """Replace at one stroke, mode as the driver's installer leaves it."""
-        file = self._file(server, _CONF)
+        file = self.lives.root(server) / CONF
         with self._conf_lock(server):
             fresh = file.with_name(".hccn.conf.lab")
             fresh.write_text(text)
@@ -168,45 +211,59 @@ class NetnsWorld:
             if f"table netdev {_table(device)}" in self._nft(netns, ["list tables"]):
                 self._nft(netns, [f"delete table netdev {_table(device)}"])
 
+    def gate(self, server: str) -> Gate:
+        """As it was last set."""
+        return self._gates.get(server, Gate.OPEN)
+
     def set_gate(self, server: str, gate: Gate) -> None:
         """Tell the front."""
-        self._gates[server] = str(gate)
+        self._gates[server] = gate
         self.gatekeeper(server, gate)
 
     def power(self, server: str, *, on: bool) -> None:
-        """Killing pid 1 alone would leave addresses and ports alive (facts/lab 5)."""
-        machine = self.wiring.machine(server)
-        devices = [place for place, owner in self.wiring.devices() if owner == machine]
-        if on:
-            conf, hosts = self._disks.pop(server)
-            self.pids[server] = power.bear(machine, self.spec.devices, hosts)
-            ip("leaf", "link", "set", f"m{machine.number}", "up")
+        """Two things (facts/lab 5): pid 1 ends, and the far ends of all its cables go down. On is a boot."""
+        devices = [p for p, _ in self.wiring.devices() if p.name == server]
+        management = f"m{self.wiring.machine(server).number}"
+        if not on:
+            self._off.add(server)
+            self.set_gate(server, Gate.OFF)
+            ip("leaf", "link", "set", management, "down")
+            if self.lives.alive(server):
+                self.lives.end(server)
             for device in devices:
-                self.set_link(device, up=True)
-            self.set_conf(server, conf)
-            power.recover(self, server)
-            self.set_gate(server, Gate.OPEN)
+                self._relink(device)
             return
-        self._disks[server] = (self.conf(server), self._file(server, "etc/hosts").read_text(errors="replace"))
-        self.set_gate(server, Gate.OFF)
-        power.end(self.pids[server])
-        ip("leaf", "link", "set", f"m{machine.number}", "down")
+        ip("leaf", "link", "set", management, "up")
+        if not self.lives.alive(server):
+            for device in devices:
+                ip_batch(self.wiring.netns(device), _FORGET)
+            self.lives.start(server)
+        self._off.discard(server)
         for device in devices:
-            self.set_link(device, up=False)
-            ip_batch(self.wiring.netns(device), power.FORGET)
-        power.forget(STATE / server / "lab")
+            self._relink(device)
+        self.recover(server)
+        self.set_gate(server, Gate.OPEN)
+
+    def turn(self, device: Place, values: Mapping[str, str]) -> dict[str, str]:
+        """In the server's run folder."""
+        return run_folder.turn(STATE / device.name / "lab", device.device, values)
 
     def run(self, server: str, *argv: str) -> str:
-        """Enter all of the server's namespaces for one program."""
-        words = (*enter(self.pids[server]), *argv)
-        done = _ran(words, "", f"{server}: {' '.join(argv)}")
-        if done.returncode:
-            raise LabError(f"{server}: {' '.join(argv)}: {(done.stderr or done.stdout).strip()[:300]}")
-        return done.stdout
+        """Enter all of the server's namespaces."""
+        return self.lives.run(server, *argv)
+
+    def firewall(self, server: str) -> bool:
+        """Ask the firewall's own tool."""
+        return self.lives.run(server, "sh", "-c", firewall.switch(self.spec).ask).strip() == "on"
+
+    def set_firewall(self, server: str, *, on: bool) -> None:
+        """Tell the firewall's own tool."""
+        switch = firewall.switch(self.spec)
+        self.lives.run(server, "sh", "-c", switch.on if on else switch.off)
 
     def baseline(self) -> dict[str, str]:
         """Masters and states of all leaf ports and device links, nft rules, gates."""
-        seen = {f"gate {name}": self._gates.get(name, "open") for name in self.spec.names}
+        seen = {f"gate {name}": str(self.gate(name)) for name in self.spec.names}
         links = _links(ip("leaf", "-j", "link", "show"))
         seen["bridges"] = " ".join(sorted(link["ifname"] for link in links if link["ifname"].startswith("vlan")))
         for link in links:
@@ -232,11 +289,10 @@ class NetnsWorld:
 
     def _nft(self, netns: str, lines: list[str]) -> str:
         text = "\n".join(lines) + "\n"
-        done = _ran(("nsenter", f"--net={NETNS / netns}", "nft", "-f", "-"), text, "nft")
+        done = ran(("nsenter", f"--net={NETNS / netns}", "nft", "-f", "-"), "nft", text)
         if done.returncode:
-            raise LabError(
-                f"nft refuses here: {done.stderr.strip().splitlines()[0][:200] if done.stderr else 'no word'}"
-            )
+            words = done.stderr.strip().splitlines()[0][:200] if done.stderr.strip() else "no word"
+            raise LabError(f"nft refuses here: {words}", zh=f"nft 在此处被拒绝：{words}")
         return done.stdout
 
     def _vlans(self) -> set[int]:
@@ -244,21 +300,24 @@ class NetnsWorld:
 
     def _needs_switch(self, what: str) -> None:
         if not self.wiring.ports:
-            raise LabError(f"topology direct has no leaf, hence not {what}")
+            raise LabError(f"topology direct has no leaf, hence not {what}", zh="直连拓扑没有交换机，无法制造此故障")
 
     def _rewire(self, wiring: Wiring, *places: Place) -> None:
         self.wiring = wiring
-        self.rewired(wiring, places)
+        self.voice.rewire(wiring, places)
         for place in places:
             self._settle(place, up=True)
 
     def _settle(self, device: Place, *, up: bool) -> None:
-        """Wait until the device works and heard its neighbour again, or lost both: the kernel takes up to a second."""
-        heard = STATE / device.name / "lab" / "lldp" / f"npu{device.device}"
+        """Wait until the device works and heard its neighbour again, or lost it: the kernel takes up to a second."""
         limit = time.monotonic() + _SETTLE_TIMEOUT_S
-        while self._works(device) != up or heard.exists() != up:
+        while self._works(device) != up or (up and not self.voice.hears(device)):
             if time.monotonic() > limit:
-                raise LabError(f"{device}: link not {'up' if up else 'down'} after {_SETTLE_TIMEOUT_S:g} s")
+                state = ("up", "未恢复") if up else ("down", "未断开")
+                raise LabError(
+                    f"{device}: link not {state[0]} after {_SETTLE_TIMEOUT_S:g} s",
+                    zh=f"{device}：{_SETTLE_TIMEOUT_S:g} 秒后链路仍{state[1]}",
+                )
             time.sleep(0.02)
 
     def _note(self, device: Place, *changes: bool) -> None:
@@ -269,41 +328,15 @@ class NetnsWorld:
         (link,) = _links(ip(self.wiring.netns(device), "-j", "link", "show", "dev", "eth0"))
         return bool(link["operstate"] == "UP")
 
-    def _file(self, server: str, path: str) -> Path:
-        return Path("/proc") / str(self.pids[server]) / "root" / path
-
     @contextmanager
     def _conf_lock(self, server: str) -> Iterator[None]:
         """The lock that the make-believe tool holds while it rewrites the file."""
-        fd = os.open(self._file(server, "run/lab/lock/hccn.conf"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fd = os.open(self.lives.root(server) / "run/lab/lock/hccn.conf", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX)
             yield
         finally:
             os.close(fd)
-
-
-def enter(pid: int) -> tuple[str, ...]:
-    """The words that start a program inside a server."""
-    return ("nsenter", "-t", str(pid), "-m", "-p", "-n", "-u", "-i")
-
-
-def _ran(words: tuple[str, ...], text: str, what: str) -> subprocess.CompletedProcess[str]:
-    try:
-        return subprocess.run(
-            words,
-            input=text,
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            env=login_environment(),
-            timeout=_RUN_TIMEOUT_S,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise LabError(f"{what}: no answer within {_RUN_TIMEOUT_S:g} s") from error
-    except OSError as error:
-        raise LabError(f"{what}: {error.strerror}") from error
 
 
 def _links(text: str) -> list[dict[str, Any]]:

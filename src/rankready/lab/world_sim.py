@@ -5,20 +5,21 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import signal
 import subprocess
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from ipaddress import IPv4Interface
 from typing import TYPE_CHECKING
 
-from rankready.lab import power, run_folder, speech, sweep
+from rankready.lab import run_folder, speech, sweep
 from rankready.lab.gate import Gate
 from rankready.lab.login import simulated_environment
-from rankready.lab.world import Carried, Direction
+from rankready.lab.world import ByTool, Carried, Direction
 from rankready.model.errors import LabError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from rankready.lab.spec import LabSpec
@@ -29,7 +30,7 @@ _RUN_TIMEOUT_S = 20.0
 
 
 @dataclass(slots=True, kw_only=True)
-class SimWorld:
+class SimWorld(ByTool):
     """See World."""
 
     spec: LabSpec
@@ -37,27 +38,28 @@ class SimWorld:
     state: Path
     lab: str
     gatekeeper: Callable[[str, Gate], None]
-    _gates: dict[str, str] = field(default_factory=dict)
+    _gates: dict[str, Gate] = field(default_factory=dict)
+    _cut: set[Place] = field(default_factory=set)
+    _off: set[str] = field(default_factory=set)
 
     def set_link(self, device: Place, *, up: bool) -> None:
         """Down at one end of a fibre is down at both; a neighbour is heard on a working link only."""
-        far = self.wiring.fibres.get(device)
-        for end in (device, *([far] if far else [])):
-            self._edit(end, UP="1" if up else "0")
-            self._hear(end, up=up)
-            run_folder.note_link(self.state / end.name / "run/lab", end.device, up=up)
+        (self._cut.discard if up else self._cut.add)(device)
+        self._relink(device)
 
     def move(self, device: Place, vlan: int) -> None:
         """Change the port's VLAN."""
         if not self.wiring.ports:
-            raise LabError("topology direct has no leaf, hence no VLAN")
+            raise LabError("topology direct has no leaf, hence no VLAN", zh="直连拓扑没有交换机，因而没有 VLAN")
         self.wiring = self.wiring.moved(device, vlan)
         self._follow(device)
 
     def swap(self, one: Place, other: Place) -> None:
         """Swap ports, VLANs with them."""
         if not self.wiring.ports:
-            raise LabError("topology direct has no leaf, hence no cables to swap")
+            raise LabError(
+                "topology direct has no leaf, hence no cables to swap", zh="直连拓扑没有交换机，因而没有可互换的线缆"
+            )
         self.wiring = self.wiring.swapped(one, other)
         self._follow(one)
         self._follow(other)
@@ -102,29 +104,52 @@ class SimWorld:
         """Tell the model."""
         self._edit(device, LOSS="0", ONEWAY="")
 
+    def gate(self, server: str) -> Gate:
+        """As it was last set."""
+        return self._gates.get(server, Gate.OPEN)
+
     def set_gate(self, server: str, gate: Gate) -> None:
         """Tell the front: this part is as real as behind the other doors."""
-        self._gates[server] = str(gate)
+        self._gates[server] = gate
         self.gatekeeper(server, gate)
 
     def power(self, server: str, *, on: bool) -> None:
-        """The model forgets its addresses, and its processes end; the files of the server stay."""
-        devices = [place for place, owner in self.wiring.devices() if owner.name == server]
-        for device in devices:
-            self.set_link(device, up=on)
-        if on:
-            power.recover(self, server)
-            self.set_gate(server, Gate.OPEN)
+        """Its processes end, its links go down, nothing answers; on again, the devices carry what the file says."""
+        devices = [p for p, _ in self.wiring.devices() if p.name == server]
+        if not on:
+            self._off.add(server)
+            self.set_gate(server, Gate.OFF)
+            members = sweep.tagged(self.lab, f"LAB_SERVER={server}")
+            sweep.send(members, signal.SIGKILL)
+            sweep.wait_gone(members)
+            for device in devices:
+                self._relink(device)
+                self._edit(device, ADDR="", MASK="", GW="", MTU="")
+            run_folder.forget(self.state / server / "run/lab")
+            shutil.rmtree(self.state / server / "run/rankready", ignore_errors=True)
             return
-        self.set_gate(server, Gate.OFF)
-        power.end_all(sweep.tagged(self.lab, f"LAB_SERVER={server}"))
+        was_off = server in self._off
+        self._off.discard(server)
         for device in devices:
-            self._edit(device, ADDR="", MASK="", GW="")
-        power.forget(self.state / server / "run/lab")
-        shutil.rmtree(self.state / server / "run/rankready", ignore_errors=True)
+            self._relink(device)
+        if was_off:
+            self.recover(server)
+        self.set_gate(server, Gate.OPEN)
+
+    def turn(self, device: Place, values: Mapping[str, str]) -> dict[str, str]:
+        """In the server's run folder."""
+        return run_folder.turn(self.state / device.name / "run/lab", device.device, values)
+
+    def firewall(self, server: str) -> bool:
+        """A model filters nothing."""
+        raise LabError(f"{server}: a simulated server filters nothing", zh=f"{server}：模拟服务器不做过滤")
+
+    def set_firewall(self, server: str, *, on: bool) -> None:  # noqa: ARG002  (see World)
+        """The same."""
+        self.firewall(server)
 
     def run(self, server: str, *argv: str) -> str:
-        """Run a program as a login on that server would."""
+        """Run a program as a login on that server would; returns its output. Raises LabError when it fails."""
         what = f"{server}: {' '.join(argv)}"
         words = simulated_environment(self.state / server, server, self.lab)
         try:
@@ -140,14 +165,16 @@ class SimWorld:
                 check=False,
             )
         except subprocess.TimeoutExpired as error:
-            raise LabError(f"{what}: no answer within {_RUN_TIMEOUT_S:g} s") from error
+            raise LabError(
+                f"{what}: no answer within {_RUN_TIMEOUT_S:g} s", zh=f"{what}：{_RUN_TIMEOUT_S:g} 秒内无应答"
+            ) from error
         if done.returncode:
             raise LabError(f"{what}: {(done.stderr or done.stdout).strip()[:300]}")
         return done.stdout
 
     def baseline(self) -> dict[str, str]:
         """The model without addresses, and the gates."""
-        seen = {f"gate {name}": self._gates.get(name, "open") for name in self.spec.names}
+        seen = {f"gate {name}": str(self.gate(name)) for name in self.spec.names}
         for place, _ in self.wiring.devices():
             values = run_folder.read_values(self._file(place))
             words = (f"{key}={values.get(key, '')}" for key in ("UP", "VLAN", "LEAFPORT", "LOSS", "ONEWAY"))
@@ -158,6 +185,18 @@ class SimWorld:
         port = self.wiring.ports[device]
         self._edit(device, VLAN=str(port.vlan), LEAFPORT=port.name)
         self._hear(device, up=run_folder.read_values(self._file(device)).get("UP") != "0")
+
+    def _relink(self, device: Place) -> None:
+        """Show what became of a link at each of its ends; the diary gets a line only where something changed."""
+        far = self.wiring.fibres.get(device)
+        ends = (device, *([far] if far else []))
+        up = not any(end in self._cut or end.name in self._off for end in ends)
+        for end in ends:
+            if (run_folder.read_values(self._file(end)).get("UP") != "0") == up:
+                continue
+            self._edit(end, UP="1" if up else "0")
+            self._hear(end, up=up)
+            run_folder.note_link(self.state / end.name / "run/lab", end.device, up=up)
 
     def _hear(self, device: Place, *, up: bool) -> None:
         file = self.state / device.name / f"run/lab/lldp/npu{device.device}"

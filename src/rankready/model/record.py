@@ -34,7 +34,7 @@ class Record:
     simulated: bool = False
     servers: int = 0
     devices: int = 0
-    verdicts: tuple[Verdict, ...] = ()
-    plan: Plan | None = None
+    verdicts: tuple[Verdict, ...] = field(default=(), repr=False)  # asyncio.run shows its result to itself: seconds
+    plan: Plan | None = field(default=None, repr=False)
     steps: tuple[Step, ...] = ()
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = field(default_factory=dict, repr=False)

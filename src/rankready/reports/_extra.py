@@ -148,6 +148,17 @@ def _known(rank: Mapping[str, Json]) -> bool:
     return rank.get("signal") is not None or rank.get("exit") is not None
 
 
+def goes_on(extra: Mapping[str, Json], lang: Lang, width: int) -> Section:
+    """Return what to do after a stop, where the verb says it."""
+    told = words.either(extra.get("next"), lang)
+    return Section(items=(tuple(hang(f" {words.NEXT.to(lang)}", told, width, 3)),) if told else ())
+
+
+def logins(extra: Mapping[str, Json]) -> dict[str, str]:
+    """Return server → the line that logs in there, for servers that did not answer."""
+    return {server: str(line) for server, line in _object(extra.get("logins")).items()}
+
+
 def _ending(rank: Mapping[str, Json]) -> str:
     if rank.get("signal") is not None:
         return f"signal {escape(str(rank['signal']))}"

@@ -10,6 +10,7 @@ from rankready.model.finding import Certainty, Outcome
 from rankready.model.hostlist import fold
 from rankready.model.place import PlaceKind
 from rankready.reports._escape import escape, say
+from rankready.reports._next import settle
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -61,7 +62,7 @@ def groups(record: Record, lang: Lang) -> tuple[Group, ...]:
         replace(g, codes=_root_first(codes[k]), places=tuple(places[k]), varied=k in varied) for k, g in first.items()
     ]
     reasons = {g.message for g in found if g.outcome is Outcome.UNKNOWN}
-    kept = (g for g in found if not _repeats(g, reasons))
+    kept = (_advised(g, record, lang) for g in found if not _repeats(g, reasons))
     return tuple(sorted(kept, key=lambda g: (_RANK.index(g.outcome), _SURE.index(g.certainty))))
 
 
@@ -70,12 +71,26 @@ def _root_first(codes: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(dict.fromkeys(codes), key=lambda c: c != _SILENT))
 
 
+def _advised(group: Group, record: Record, lang: Lang) -> Group:
+    """What is not known has a next step too."""
+    if group.outcome is not Outcome.UNKNOWN or group.remedy:
+        return group
+    logins = record.extra.get("logins")
+    told = settle(group.codes, group.places, group.message, logins if isinstance(logins, dict) else {})
+    return replace(group, remedy=say(told, lang))
+
+
 def _repeats(group: Group, reasons: set[str]) -> bool:
-    """Tell whether a cluster-wide rule is unknown for a reason that is told already: ``PLACE: REASON (and N more)``."""
+    """Tell whether a cluster-wide rule is unknown for a reason that is told already.
+
+    As ``PLACE: REASON (and N more)``, or within words of its own.
+    """
     if group.outcome is not Outcome.UNKNOWN or any(p.kind is not PlaceKind.CLUSTER for p in group.places):
         return False
     told = _AT_PLACE.fullmatch(group.message)
-    return told is not None and told[1] in reasons
+    if told is not None and told[1] in reasons:
+        return True
+    return any(reason and reason != group.message and reason in group.message for reason in reasons)
 
 
 def _each(record: Record, lang: Lang) -> Iterator[tuple[Key, Group]]:

@@ -9,16 +9,20 @@ from rankready.model.finding import Outcome
 from rankready.reports import _words as words
 from rankready.reports._escape import escape, say
 from rankready.reports._groups import groups, places_text
+from rankready.reports._next import by_hand
 from rankready.reports._width import clip, columns, hang
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rankready.model.change import Change, Plan
     from rankready.model.place import Place
     from rankready.model.record import Record, Step
-    from rankready.model.text import Lang
+    from rankready.model.text import Lang, Text
     from rankready.reports._groups import Group
 
 MOST_FINDINGS = 5
+CHANGERS = ("apply", "firewall")  # steps whose exit 1 means pending changes when nothing may be changed
 _ALONE = 6  # so few changes are shown one by one
 _INDENT = " " * 7
 
@@ -65,7 +69,7 @@ def _finding(group: Group, lang: Lang, width: int) -> tuple[str, ...]:
     statement = f"{code} {places_text(group.places)}{many}{colon}{group.message}{alike}"
     lines = hang(f" {mark}  ", statement, width)
     if group.remedy:
-        lines += hang(_INDENT + words.NEXT.to(lang), group.remedy, width)
+        lines += hang(_INDENT + words.NEXT.to(lang), group.remedy, width, 3)
     return tuple(lines)
 
 
@@ -105,6 +109,8 @@ def _change_row(group: list[Change], lang: Lang) -> tuple[str, ...]:
     reasons = {c.reason for c in group}
     reason = escape(first.reason) if len(reasons) == 1 and first.reason else ""
     where = places_text((c.place for c in group), 2) + count
+    if before == after:  # the device carries it already; what is missing is its entry in the file
+        return (f" {_sign(first)} {first.what.value}", where, after, reason)
     return (f" {_sign(first)} {first.what.value}", where, f"{before} → {after}", reason)
 
 
@@ -119,25 +125,39 @@ def _span(values: list[str]) -> str:
     return unique[0] if len(unique) == 1 else f"{unique[0]} … {unique[-1]}"
 
 
-def unread(plan: Plan, lang: Lang, width: int) -> Section:
-    """Return what could not be read, by reason."""
+def unread(plan: Plan, logins: Mapping[str, str], lang: Lang, width: int) -> Section:
+    """Return what could not be read, by reason, and how to log in where nobody answered."""
     mark = words.MARKS[Outcome.UNKNOWN].to(lang)
     by_reason: dict[str, list[Place]] = {}
     for place, reason in plan.unread:
-        by_reason.setdefault(reason, []).append(place)
-    rows = [f"{places_text(places)}: {escape(reason)}" for reason, places in by_reason.items()]
-    return _capped([tuple(hang(f" {mark}  ", row, width)) for row in rows], 3)
+        why = reason.partition(": ")[2]  # "address: server2 (...): no answer": what was asked is of no account
+        by_reason.setdefault(why if place.name in why else reason, []).append(place)
+    items = []
+    for reason, places in by_reason.items():
+        lines = hang(f" {mark}  ", f"{places_text(places)}: {escape(reason)}", width)
+        silent = [p.name for p in places if p.name in logins and p.name in reason]
+        if silent:
+            told = by_hand(silent, logins)
+            lines += hang(_INDENT + words.NEXT.to(lang), say(told, lang), width, 3)
+        items.append(tuple(lines))
+    return _capped(items, 3)
 
 
 def steps(record: Record, lang: Lang, width: int) -> Section:
     """Return the steps of a guide as a table."""
-    rows = [_step_row(s, lang) for s in record.steps]
+    rows = [_step_row(s, lang, step_mark(record, s)) for s in record.steps]
     return Section(items=tuple((line,) for line in columns(rows, width)), newest_last=True)
 
 
-def _step_row(step: Step, lang: Lang) -> tuple[str, ...]:
-    mark = words.STEP_MARKS.get(step.exit, words.FAILED).to(lang)
-    return (f" {mark}", escape(step.verb), words.duration(step.seconds, lang), escape(step.note))
+def step_mark(record: Record, step: Step) -> Text:
+    """Say in a word how a step went; in a dry run pending changes are what was asked for, no failure."""
+    if record.extra.get("dry_run") and step.exit == 1 and step.verb in CHANGERS:
+        return words.PENDING
+    return words.STEP_MARKS.get(step.exit, words.FAILED)
+
+
+def _step_row(step: Step, lang: Lang, mark: Text) -> tuple[str, ...]:
+    return (f" {mark.to(lang)}", escape(step.verb), words.duration(step.seconds, lang), escape(step.note))
 
 
 def one_line(text: str, width: int) -> Section:

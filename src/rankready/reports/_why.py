@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankready.model.hostlist import fold
-from rankready.model.text import Lang, Text
+from rankready.model.text import Text
 from rankready.reports import _words as words
 from rankready.reports._escape import escape
 from rankready.reports._sections import Section
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rankready.model.plain import Json
+    from rankready.model.text import Lang
 
 _EVIDENCE = 3
 _ROWS = 8
@@ -90,7 +91,12 @@ def _timeline(extra: Mapping[str, Json], lang: Lang, width: int) -> Section:
     """Ranks of one server that ended alike share a row; those to blame come first, then by their first sign."""
     grouped: dict[tuple[str, ...], list[dict[str, Json]]] = {}
     for row in _objects(extra.get("timeline")):
-        key = (str(row.get("server")), words.either(row.get("sign"), lang), _end(row, lang), str(bool(row.get("cause"))))
+        key = (
+            str(row.get("server")),
+            words.either(row.get("sign"), lang),
+            _end(row, lang),
+            str(bool(row.get("cause"))),
+        )
         grouped.setdefault(key, []).append(row)
     if extra.get("outcome") == "none":
         return Section(items=())

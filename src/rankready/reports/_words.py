@@ -26,9 +26,11 @@ _FAULT = _READY | {0: Text(en="NO FAULT FOUND", zh="未发现故障"), 1: Text(e
 _LIST = _READY | {0: Text(en="LISTED", zh="已列出")}
 # a job that was left while it runs is not done
 _STANDS = {"running": Text(en="RUNNING", zh="运行中"), "stopping": Text(en="STOPPING", zh="正在停止")}
-_BY_VERB = {"run": _JOB, "attach": _JOB, "why": _FAULT} | dict.fromkeys(
-    ("undo", "sync", "stop", "logs", "bundle", "init"), _DONE
-) | {"ps": _LIST}
+_BY_VERB = (
+    {"run": _JOB, "attach": _JOB, "why": _FAULT}
+    | dict.fromkeys(("undo", "sync", "stop", "logs", "bundle", "init"), _DONE)
+    | {"ps": _LIST}
+)
 
 MARKS = {
     Outcome.FAIL: Text(en="FAIL", zh="故障"),
@@ -41,6 +43,7 @@ STEP_MARKS = {
     130: Text(en="stop", zh="中断"),
 }
 FAILED = Text(en="FAIL", zh="失败")
+PENDING = Text(en="todo", zh="待做")
 SIMULATED = Text(
     en="SIMULATED: the answers come from a model, not from hardware", zh="模拟：以下结果来自模型，并非真实硬件"
 )
@@ -79,6 +82,8 @@ COUNTS = (
 def state(record: Record, lang: Lang) -> str:
     """Say in a word or two how it stands."""
     words = _BY_VERB.get(record.verb, _READY)
+    if record.verb == "up" and record.extra.get("ranks"):  # the guide came as far as the job: that is what is asked
+        words = _JOB
     if record.exit == 0 and record.extra.get("phase") in _STANDS:
         return _STANDS[str(record.extra["phase"])].to(lang)
     return words.get(record.exit, words[1]).to(lang)

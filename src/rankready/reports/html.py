@@ -20,6 +20,7 @@ from rankready.reports import _words as words
 from rankready.reports._escape import escape
 from rankready.reports._groups import groups, places_text
 from rankready.reports._page import PAGE, STYLE
+from rankready.reports._sections import step_mark
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -92,7 +93,7 @@ def _context(record: Record) -> dict[str, Any]:
             for p in (plan.problems if plan is not None else ())
         ],
         "suspects": parts.suspect_rows(extra),
-        "steps": [_step(s) for s in record.steps],
+        "steps": [_step(record, s) for s in record.steps],
         "changes": [_change(c) for c in changes[:MOST_CHANGES]],
         "changes_left": max(0, len(changes) - MOST_CHANGES),
         "outcomes": [{"key": o.value, "name": _NAMES[o]} for o in _WORST],
@@ -135,11 +136,12 @@ def _finding(en: Group, zh: Group, evidence: list[Evidence]) -> dict[str, Any]:
     }
 
 
-def _step(step: Step) -> dict[str, Any]:
+def _step(record: Record, step: Step) -> dict[str, Any]:
     kinds = {0: Outcome.PASS, 3: Outcome.UNKNOWN}
+    mark = step_mark(record, step)
     return {
-        "mark": words.STEP_MARKS.get(step.exit, words.FAILED),
-        "outcome": kinds.get(step.exit, Outcome.FAIL).value,
+        "mark": mark,
+        "outcome": (Outcome.WARN if mark is words.PENDING else kinds.get(step.exit, Outcome.FAIL)).value,
         "verb": step.verb,
         "duration": _both(lambda lang: words.duration(step.seconds, lang)),
         "note": step.note,

@@ -56,8 +56,10 @@ def _body(record: Record, lang: Lang, width: int) -> list[Section]:
     body += sections.findings(record, lang, width)
     body += [parts.trouble(extra, lang, width), parts.suspects(extra, lang, width)]
     if record.plan is not None:
-        body += [sections.unread(record.plan, lang, width), sections.changes(record.plan, lang, width)]
+        logins = parts.logins(extra)
+        body += [sections.unread(record.plan, logins, lang, width), sections.changes(record.plan, lang, width)]
     body += [sections.steps(record, lang, width), parts.notes(extra, lang, width), parts.coverage(extra, lang, width)]
+    body.append(parts.goes_on(extra, lang, width))
     return [s for s in body if s.items]
 
 

@@ -88,6 +88,13 @@ async def _apply(site: Site, drawn: Drawn, hold: Hold, how: How) -> Record:
         return result.unchanged(site, drawn, blocked)
     progress = Progress(snapshot=fresh, lost=dict(hold.lost))
     before = unfinished(site.home)
+    if before:
+        site.say(
+            Text(
+                en=f"the last apply did not end as planned: going on in its journal {before.name}",
+                zh=f"上次 apply 未按规划完成：接着写入其日志 {before.name}",
+            )
+        )
     journal = Journal.again(before) if before else Journal.begin(site.home, "apply", drawn.cluster.addressing)
     try:
         hosts = [a for own in host_addresses(drawn.cluster, fresh).values() for a in own]

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from rankready.runs.guard_link import Piece
     from rankready.runs.site import Site
 
-MASTER_S = 3.0  # how long the others wait for rank 0 to listen; a slow import must not cost more
 TICK_S = 0.5
 END_S = 2.0
 PROGRESS_S = 1.0
@@ -54,7 +53,8 @@ class RunOptions:
     """How to run: the guard's limits, whether to stay, where ranks' lines go, and how often to try again.
 
     ``force``: start on devices that another job holds. ``free_s``: how long devices may take to get free afterwards.
-    ``ranks``: whose lines are emitted (all, when empty).
+    ``ranks``: whose lines are emitted (all, when empty). ``master_s``: how long the others wait for rank 0 to listen; a
+    slow import must not cost more.
     """
 
     emit: Callable[[str], None]
@@ -64,6 +64,7 @@ class RunOptions:
     max_restarts: int = 0
     free_s: float = 30.0
     ranks: frozenset[int] = frozenset()
+    master_s: float = 3.0
 
 
 class Controller:
@@ -224,7 +225,7 @@ class Controller:
         """Node 0 first, until its master port listens; then the others at once (facts/launch 5.5)."""
         first, *others = self.spec.nodes
         await self._start(first)
-        if others and self.state.phase is Phase.STARTING:
+        if others and self.options.master_s and self.state.phase is Phase.STARTING:
             await self._wait_for_master(first)
         await asyncio.gather(*(self._start(node) for node in others))
 
@@ -238,13 +239,12 @@ class Controller:
             self._spawn(link.follow(self.options.times))
 
     async def _wait_for_master(self, node: Node) -> None:
-        nonce = f"rr{secrets.token_hex(8)}"
-        script = (
-            f"exec python3 -I -S {folder_of(self.spec.job)}/guard.py port {nonce} {self.spec.master_port} {MASTER_S}\n"
-        )
+        nonce, limit_s = f"rr{secrets.token_hex(8)}", self.options.master_s
+        words = f"port {nonce} {self.spec.master_port} {limit_s:g}"
+        script = f"exec python3 -I -S {folder_of(self.spec.job)}/guard.py {words}\n"
         with contextlib.suppress(Unreachable, Unreadable):
             session = await self.site.fleet.session(self.site.cluster.server(node.server))
-            read_answer((await session.run(script.encode(), timeout_s=MASTER_S + 15)).stdout, nonce)
+            read_answer((await session.run(script.encode(), timeout_s=limit_s + 15)).stdout, nonce)
 
 
 def _failed(end: RankEnd) -> Text:

@@ -111,6 +111,9 @@ async def _looked(site: Site, spec: LaunchSpec, options: RunOptions, *, script: 
         codes = ", ".join(dict.fromkeys(v.code for v in blind))
         told = blind[0].reason
         site.say(Text(en=f"not known before the start: {codes} ({told})", zh=f"启动前未能确认：{codes}（{told}）"))
+    for warned in (v.findings[0] for v in verdicts if v.outcome is Outcome.WARN):
+        text, where = warned.message, warned.place
+        site.say(Text(en=f"warning: {where}: {warned.code}: {text.en}", zh=f"警告：{where}：{warned.code}：{text.zh}"))
     code = stops(verdicts)
     return _stopped(site, verdicts, code, (started, since)) if code else None
 

@@ -72,10 +72,11 @@ async def observe(site: Site, wanted: Sequence[Question[object]], servers: Seque
     async def one(server: Server, session: Session) -> Learned:
         asked = _asked(server, wanted, rings)
         commands = [command for _, _, command in asked]
+        sent = look.age()
         replies = await ask(session, commands, lanes=max(2, len(rings)), within_s=_within(commands))
-        came, last = look.age(), max(r.ended_s for r in replies)
+        window = _Window(sent, look.age(), replies)
         waiting.pop(server.name)
-        return [look.read(*i, r, age=came - (last - r.ended_s)) for i, r in zip(asked, replies, strict=True)]
+        return [look.read(item, reply, window) for item, reply in zip(asked, replies, strict=True)]
 
     telling = asyncio.create_task(_tell(site, waiting))
     try:
@@ -127,6 +128,22 @@ def _within(commands: Sequence[Command]) -> float:
     return max(LEAST_S, EACH_S * longest)
 
 
+class _Window:
+    """When a server can have made a reply: after the script was sent and before its answers were here."""
+
+    def __init__(self, sent: float, came: float, replies: Sequence[Reply]) -> None:
+        timed = [r for r in replies if r.ended_s]
+        self._sent, self._came = sent, came
+        self._first = min((r.ended_s - r.duration_s for r in timed), default=0.0)
+        self._last = max((r.ended_s for r in timed), default=0.0)
+
+    def shifted(self, fact: Reached, clock: float, reply: Reply) -> Reached:
+        """Return the fact as if its clock had been read when the look began: servers answer at different times."""
+        at = reply.ended_s or self._first
+        earliest, latest = self._sent + at - self._first, self._came - (self._last - at)
+        return replace(fact, clock=clock - (earliest + latest) / 2, slack_s=abs(latest - earliest) / 2)
+
+
 class _Look:
     """Reads replies; equal words are kept once, however many devices said them."""
 
@@ -138,9 +155,8 @@ class _Look:
     def age(self) -> float:
         return time.monotonic() - self._began
 
-    def read(
-        self, question: Question[object], place: Place, command: Command, reply: Reply, *, age: float
-    ) -> Item:
+    def read(self, asked: Asked, reply: Reply, when: _Window) -> Item:
+        question, place, command = asked
         said = reply.both.strip()[:EXCERPT] or f"(no output, exit {reply.exit})"
         key = (str(command), said)
         words = self._words.get(key)
@@ -148,7 +164,7 @@ class _Look:
             words = self._words[key] = Evidence(command=key[0], excerpt=said, at=self.at)
         fact = _read(question, reply, place)
         if isinstance(fact, Reached) and fact.clock is not None:
-            fact = replace(fact, clock=fact.clock - age)  # servers answer at different times: compare at one
+            fact = when.shifted(fact, fact.clock, reply)
         return (place, question.fact), fact, words
 
 

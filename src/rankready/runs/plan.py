@@ -21,6 +21,7 @@ from rankready.plan.changes import changes
 from rankready.plan.conflicts import conflicts
 from rankready.runs.answering import Asked, who_answers
 from rankready.runs.intent import intended, ipv6
+from rankready.runs.journal import unfinished
 from rankready.runs.observe import observe, product, questions
 
 if TYPE_CHECKING:
@@ -33,6 +34,12 @@ if TYPE_CHECKING:
     from rankready.model.record import Record
     from rankready.model.snapshot import Snapshot
     from rankready.runs.site import Site
+
+
+UNFINISHED = Text(
+    en="the last apply did not end as planned: rankready apply --continue goes on, rankready undo puts back",
+    zh="上次 apply 未按规划完成：rankready apply --continue 继续，rankready undo 恢复",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,4 +102,7 @@ def exit_of(plan: Plan) -> int:
 
 def record_of(site: Site, drawn: Drawn) -> Record:
     """Make the record of a look that changes nothing."""
-    return site.record("plan", exit_of(drawn.plan), plan=drawn.plan, extra={"asked": drawn.asked.told()})
+    open_apply = unfinished(site.home)
+    notes = [] if open_apply is None else [UNFINISHED]
+    extra = {"asked": drawn.asked.told(), "unfinished": str(open_apply) if open_apply else None, "notes": notes}
+    return site.record("plan", exit_of(drawn.plan), plan=drawn.plan, extra=extra)

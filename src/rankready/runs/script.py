@@ -18,7 +18,7 @@ from rankready.model.command import Reply
 from rankready.model.errors import Unreachable
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 
     from rankready.kind.transport import Session
     from rankready.model.command import Command
@@ -30,8 +30,9 @@ _LONGEST_S = 600.0
 _AFTER_S = 10.0  # for login files, and for the kill that follows a time limit
 
 # Two strikes: a device whose tool hangs would else cost its own limit once a question (facts/hccn 2.1: minutes).
-# Frames of parallel workers reach one pipe; a write of up to 4,096 bytes is whole, and bash's printf writes line by
-# line, so a file and cat. Longer ones wait for the end.
+# Workers gather frames in a file and say them once in F seconds: a packet costs the client more than a frame
+# (facts/transport 5.7), and what was said is not lost when a later command can't be ended. One worker speaks at a time:
+# a write of more than 4,096 bytes to a shared pipe is not whole, and bash's printf writes line by line.
 _HEAD = r"""
 LC_ALL=C; export LC_ALL
 PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/Ascend/driver/tools; export PATH
@@ -41,7 +42,7 @@ for p in "${TMPDIR:-/tmp}" /dev/shm /run "$HOME"; do
   [ -z "$d" ] || rm -rf "$d"
   d=
 done
-[ -n "$d" ] || { echo 'rankready: no room for a temporary file in /tmp, /dev/shm, /run or the home folder' >&2; exit 97; }
+[ -n "$d" ] || { echo 'no room for a temporary file in /tmp, /dev/shm, /run or the home folder' >&2; exit 97; }
 trap 'rm -rf "$d"' EXIT
 trap 'exit 98' HUP INT TERM
 if command -v timeout >/dev/null 2>&1; then t() { timeout -k 2 "$@"; }; else t() { shift; "$@"; }; fi
@@ -62,28 +63,36 @@ r() {
     break
   done
   case $w$c in 0*) ;; *124 | *137) eval "K$w=$((k + 1))" ;; esac
-  if [ -z "$W" ]; then p
-  elif [ $((${#o} + ${#e})) -lt 3900 ]; then p >"$d/f$W"; cat "$d/f$W"
-  else p >>"$d/w$W"; fi
+  if [ "$W$F" = 0 ]; then p; return; fi
+  p >>"$d/w$W"
+  [ $((${U%.*} - B)) -lt "$F" ] || y
 }
-u; W=
+y() {
+  B=${U%.*}
+  [ -s "$d/w$W" ] || return 0
+  l=0
+  until mkdir "$d/l" 2>/dev/null || [ "$l" -ge 200 ]; do l=$((l + 1)); sleep 0.05; done
+  cat "$d/w$W"; : >"$d/w$W"; rmdir "$d/l" 2>/dev/null
+}
+u; B=${U%.*}; W=
 """
 
 
-def compile_script(commands: Sequence[Command], *, nonce: str, lanes: int = 4, within_s: float = _LONGEST_S) -> bytes:
+def compile_script(
+    commands: Sequence[Command], *, nonce: str, lanes: int = 4, within_s: float = _LONGEST_S, gather_s: int = 1
+) -> bytes:
     """Return one POSIX shell script that runs every command and frames its answer with ``nonce``.
 
-    ``within_s``: after so many seconds no command is started any more; its frame says so (``tries`` 0).
+    ``within_s``: after so many seconds no command is started any more; its frame says so (``tries`` 0). ``gather_s``:
+    answers are said together, once in so many seconds; 0: each at once.
     """
     workers = _workers(commands, lanes)
     owners = {name: number for number, name in enumerate(dict.fromkeys(c.owner for c in commands if c.owner), start=1)}
-    lines = [_HEAD, f"N={nonce} Z=$((${{U%.*}} + {max(1, round(within_s))}))"]
+    lines = [_HEAD, f"N={nonce} F={gather_s} Z=$((${{U%.*}} + {max(1, round(within_s))}))"]
     for number, indexes in enumerate(workers):
         body = "\n".join(_call(i, commands[i], owners.get(commands[i].owner, 0)) for i in indexes)
-        lines.append(f"(\nW={number}\n{body}\n) </dev/null &" if len(workers) > 1 else body)
-    if len(workers) > 1:
-        lines.append('wait\nfor f in "$d"/w*; do [ ! -f "$f" ] || cat "$f"; done')
-    lines.append('printf "\\n%s end\\n" "$N"')
+        lines.append(f"(\nW={number}\n{body}\ny\n) </dev/null &" if len(workers) > 1 else f"{body}\ny")
+    lines.append('wait\nprintf "\\n%s end\\n" "$N"')
     inner = "\n".join(lines)
     # a compound is read to its end before it runs: no command can eat the rest of the script (facts/transport 5.5)
     return ("{\n" + inner + "\n} </dev/null\n").encode()
@@ -185,7 +194,7 @@ async def ask(
 
 async def stream(
     session: Session, commands: Sequence[Command], *, lanes: int = 1, within_s: float = _LONGEST_S
-) -> AsyncIterator[tuple[int, Reply]]:
+) -> AsyncGenerator[tuple[int, Reply], None]:
     """Yield each command's number and reply as it comes, so that a loss costs only what had not come yet.
 
     Ends early when nothing came for the longest time that one command may take; raises Unreachable when the
@@ -195,7 +204,7 @@ async def stream(
     frames = Frames(commands, nonce)
     channel = await session.open(SHELL)
     try:
-        await channel.write(compile_script(commands, nonce=nonce, lanes=lanes, within_s=within_s))
+        await channel.write(compile_script(commands, nonce=nonce, lanes=lanes, within_s=within_s, gather_s=0))
         chunks, size = channel.chunks(), 0
         while size < MOST_BYTES and (data := await _next(chunks, max(c.timeout_s for c in commands) + _AFTER_S)):
             size += len(data)

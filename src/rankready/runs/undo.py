@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from rankready.runs.site import Site
     from rankready.runs.undo_plan import Before
 
-_LOST = "not reached"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
@@ -91,12 +89,12 @@ async def _undo(site: Site, way: Way, hold: Hold, force: frozenset[str]) -> Reco
     said = await _restore(site, way, hold)
     look = await _look(site, servers)
     found = _judged(way, look)
-    lost = {name: f"{_LOST}: {gap.reason}" for name, gap in hold.lost.items()}
+    lost = {name: _not_reached(gap) for name, gap in hold.lost.items()}
     for name, answer in said.items():
         if isinstance(answer, Gap):
-            lost[name] = f"{_LOST}: {answer.reason}"
+            lost[name] = _not_reached(answer)
         elif answer:
-            found[name] = (*found.get(name, ()), answer)
+            found[name] = (*found.get(name, ()), Text(en=answer, zh=answer))
     if not lost and not any(said.values()) and _only_stuck(way, look):
         _mark_undone(way.path)
     return _record(site, way, found, lost)
@@ -162,13 +160,17 @@ async def _restore_conf(session: Session, server: Server, before: Before, token:
     return "" if gap is None else gap.reason
 
 
-def _judged(way: Way, snapshot: Snapshot) -> dict[str, tuple[str, ...]]:
+def _not_reached(gap: Gap) -> Text:
+    return Text(en=f"not reached: {gap.reason}", zh=f"未连上：{gap.reason}")
+
+
+def _judged(way: Way, snapshot: Snapshot) -> dict[str, tuple[Text, ...]]:
     seen = Seen(snapshot)
     found = {name: told(left(before, seen)) for name, before in way.before.items()}
     return {name: words for name, words in found.items() if words}
 
 
-def _record(site: Site, way: Way, wrong: dict[str, tuple[str, ...]], lost: dict[str, str]) -> Record:
+def _record(site: Site, way: Way, wrong: dict[str, tuple[Text, ...]], lost: dict[str, Text]) -> Record:
     wrong = {name: words for name, words in wrong.items() if name not in lost}
     not_restored: dict[str, Any] = {name: [why] for name, why in lost.items()}
     not_restored |= {name: list(words) for name, words in wrong.items()}

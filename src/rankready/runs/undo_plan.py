@@ -10,6 +10,7 @@ from rankready.model.change import Change, What
 from rankready.model.errors import ConfigError, Mistake
 from rankready.model.hostlist import fold
 from rankready.model.place import parse_place
+from rankready.model.text import Text
 from rankready.plan.order import ordered
 from rankready.runs.carried import addresses, values
 from rankready.runs.journal import meant
@@ -130,16 +131,26 @@ def left(before: Before, seen: Seen) -> tuple[Left, ...]:
     return tuple(found)
 
 
-def told(items: Sequence[Left]) -> tuple[str, ...]:
+def told(items: Sequence[Left]) -> tuple[Text, ...]:
     """Say it of one server, what is alike in one line."""
     stays = [item for item in items if item.stuck]
-    devices = fold(str(item.place.device) for item in stays)
-    kinds = " and ".join(dict.fromkeys(item.what.value for item in stays))
-    words = [f"device {', '.join(devices)}: {kinds} stays until the device's next reset; none stood there before"]
-    return (*(words if stays else ()), *(_line(item) for item in items if not item.stuck))
+    others = tuple(_line(item) for item in items if not item.stuck)
+    return (_stays(stays), *others) if stays else others
 
 
-def _line(item: Left) -> str:
+def _stays(items: Sequence[Left]) -> Text:
+    devices = ", ".join(fold(str(item.place.device) for item in items))
+    kinds = tuple(dict.fromkeys(item.what.value for item in items))
+    return Text(
+        en=f"device {devices}: still the new {' and '.join(kinds)} until its next reset; none stood there before",
+        zh=f"设备 {devices}：新的 {'、'.join(kinds)} 保留到设备下次复位；此前未设置",
+    )
+
+
+def _line(item: Left) -> Text:
     if item.now is None:
-        return f"{item.place} {item.what}: could not be read back"
-    return f"{item.place} {item.what}: is {item.now or 'unset'}, before the apply {item.old or 'unset'}"
+        return Text(en=f"{item.place} {item.what}: could not be read back", zh=f"{item.place} {item.what}：未能回读")
+    return Text(
+        en=f"{item.place} {item.what}: is {item.now or 'unset'}, before the apply {item.old or 'unset'}",
+        zh=f"{item.place} {item.what}：现为 {item.now or '未设置'}，apply 之前为 {item.old or '未设置'}",
+    )

@@ -9,6 +9,7 @@ import time
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache
+from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,20 +28,23 @@ from rankready.model.text import Text
 from rankready.runs.site import now_utc
 from rankready.runs.unpack import unpack
 from rankready.runs.why_checks import listeners, ports
-from rankready.runs.why_folder import others, read_json, sources
-from rankready.runs.why_select import Selected, Sieve, select
+from rankready.runs.why_folder import hosts, others, read_json, sources
+from rankready.runs.why_select import Sieve, number_at, select
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from rankready.diagnose.job import Job
     from rankready.runs.why_folder import Source
+    from rankready.runs.why_select import Selected
 
 ALONE = 48 << 20  # bytes up to which one process is faster than several
 MOST_WORKERS = 16
 ARCHIVE_LIMIT = 8 << 30
 MOST_REFUSED = 20
 ANYWHERE = (b"[ERROR]", b"Event id", b"event_id")
+GATES = (b"HCCL(", b"TLS SWITCH")
+LATE_ROLES = (Role.HEARTBEAT, Role.FACT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,18 +68,21 @@ def catalogue() -> Catalogue:
 
 async def why_path(path: Path, say: Callable[[Text], None]) -> Record:
     """Read a folder, or an archive of one; raises PlanError for what is neither."""
-    if path.is_dir():
-        return await why(path)
     with tempfile.TemporaryDirectory(prefix="rankready-why-") as scratch:
-        into = Path(scratch)
-        done = await asyncio.to_thread(unpack, path, into, limit=ARCHIVE_LIMIT)
-        if not done.files:
-            raise PlanError(f"{path}: neither a folder nor a tar.gz of one")
-        for name, reason in done.refused[:MOST_REFUSED]:
-            say(Text(en=f"not unpacked: {name}: {reason}", zh=f"未解包：{name}：{reason}"))
-        inner = [p for p in into.iterdir() if p.is_dir()]
-        top = inner[0] if len(inner) == 1 and not any(p.is_file() for p in into.iterdir()) else into
-        return await why(top if (top / "job.json").is_file() or top is not into else into)
+        return await why(await asyncio.to_thread(_opened, path, Path(scratch), say))
+
+
+def _opened(path: Path, into: Path, say: Callable[[Text], None]) -> Path:
+    """Return the folder to read: the path itself, or what its archive holds, below one folder or several."""
+    if path.is_dir():
+        return path
+    done = unpack(path, into, limit=ARCHIVE_LIMIT)
+    if not done.files:
+        raise PlanError(f"{path}: neither a folder nor a tar.gz of one")
+    for name, reason in done.refused[:MOST_REFUSED]:
+        say(Text(en=f"not unpacked: {name}: {reason}", zh=f"未解包：{name}：{reason}"))
+    inside = list(into.iterdir())
+    return inside[0] if len(inside) == 1 and inside[0].is_dir() and hosts(inside[0]) else into
 
 
 async def why(folder: Path, *, cluster: str = "") -> Record:
@@ -84,8 +91,6 @@ async def why(folder: Path, *, cluster: str = "") -> Record:
     Exit 0: nothing went wrong, and every rank was read; 1: a fault was found; 3: not known, or ranks were not read.
     """
     started, since = now_utc(), time.monotonic()
-    if not folder.is_dir():
-        raise PlanError(f"{folder}: no such folder; a job's lies below .rankready/jobs")
     extra = await asyncio.to_thread(explain_folder, folder)
     return Record(
         verb="why",
@@ -114,6 +119,9 @@ def explain_folder(folder: Path) -> dict[str, Any]:
     known = catalogue()
     case = assemble(bundle(folder), Book.of(known.signatures))
     told = tell(case, judge(case, known.faults), known.faults)
+    for piece in told["evidence"]:
+        piece["line"] = piece["line"] or number_at(folder / piece["file"], piece["offset"])
+        del piece["offset"]
     return {"folder": str(folder), **told}
 
 
@@ -144,7 +152,7 @@ def read_all(found: Sequence[Source]) -> list[Selected]:
     plans = [(s.path, sieve(s)) for s in found]
     if total <= ALONE or workers == 1:
         return [select(path, plan) for path, plan in plans]
-    with ProcessPoolExecutor(workers) as pool:
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:  # forked threads may hold locks
         return list(pool.map(select, *zip(*plans, strict=True), chunksize=4))
 
 
@@ -157,23 +165,46 @@ def _size(path: Path) -> int:
 
 def sieve(source: Source) -> Sieve:
     """Say what to look for in a file, by what it is."""
-    return _sieve(source.stream, run="/run/" in f"/{source.file}")
+    name = source.path.name
+    return _sieve(
+        source.stream, run="/run/" in f"/{source.file}" and name.startswith("plog"), host=name.startswith("plog")
+    )
 
 
 @cache
-def _sieve(stream: Stream, *, run: bool) -> Sieve:
+def _sieve(stream: Stream, *, run: bool, host: bool) -> Sieve:
     mine = [s for s in catalogue().signatures if stream in s.streams]
     match stream:
         case Stream.HOST:
-            later = {s.literal.encode() for s in mine if not s.early and s.literal and s.role is Role.HEARTBEAT}
-            leave = (b"Entry-HcclCommDestroy",) if run else ()
-            early = {s.literal.encode() for s in mine if s.early} if run else {b"Entry-Hccl", b"SetupAgent"}
-            return Sieve(anywhere=(*ANYWHERE, *sorted(later), *leave), early=tuple(sorted(early)))
+            late = {s.literal.encode() for s in mine if not s.early and s.literal and s.role in LATE_ROLES}
+            early = {s.literal.encode() for s in mine if s.early}
+            anywhere = (b"[ERROR]",) if run else ANYWHERE
+            gates = (b"HCCL(",) if host else GATES
+            return Sieve(anywhere=anywhere, gates=gates, early=tuple(sorted(early)), late=tuple(sorted(late)))
         case Stream.OUTPUT:
-            words = (b"[ERROR]", b"rror:", b"ERROR", b"EI0", b"EJ0", b"EZ", b"ignal", b"No space", b"Watchdog", b"waiting for")
+            words: tuple[bytes, ...] = (
+                b"[ERROR]",
+                b"rror:",
+                b"ERROR",
+                b"EI0",
+                b"EJ0",
+                b"EZ",
+                b"ignal",
+                b"No space",
+                b"Watchdog",
+                b"waiting for",
+            )
             return Sieve(anywhere=words, blocks=(b"Traceback (most recent call last)",), ends=True, whole=True)
         case Stream.LAUNCHER:
-            words = (b"exitcode", b"Sending process", b"Root Cause", b"rank      :", b"time      :", b"timed out", b"Failed")
+            words = (
+                b"exitcode",
+                b"Sending process",
+                b"Root Cause",
+                b"rank      :",
+                b"time      :",
+                b"timed out",
+                b"Failed",
+            )
             return Sieve(anywhere=words, ends=True, whole=True)
     return Sieve(anywhere=tuple(sorted({s.literal.encode() for s in mine if s.literal} | {b"Event id", b"event_id"})))
 
@@ -186,7 +217,7 @@ def _page(source: Source, selected: Selected, job: Job) -> Page:
         file=source.file,
         host=source.host,
         stream=source.stream,
-        lines=tuple(Line(file=source.file, number=n, text=t) for n, t in selected.lines),
+        lines=tuple(Line(file=source.file, number=n, text=t, offset=o) for o, n, t in selected.lines),
         pid=source.pid,
         rank=rank,
         device=source.device,

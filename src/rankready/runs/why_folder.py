@@ -1,4 +1,4 @@
-"""Which file of a collected folder is what: by its place and name, in our layout and the vendor's (facts/logs 2, 10.1)."""
+"""Which file of a collected folder is what, by place and name, in our layout and the vendor's (facts/logs 2, 10.1)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _HISTORY = re.compile(r"(?:^|/)hisi_logs/device-(\d{1,3})/")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """One file: where it lies, its name as it is shown, and what its name tells. ``local``: a rank within its server."""
+    """One file: where it lies, its name as shown, and what its name tells. ``local``: a rank within its server."""
 
     path: Path
     file: str
@@ -100,14 +100,10 @@ def _source(folder: Path, host: str, path: Path) -> Source | None:
     file = f"{host}/{inside}"
     name = path.name
     if match := _ASCEND.fullmatch(name):
-        return Source(
-            path=path, file=file, host=host, stream=Stream.HOST, pid=int(match[1]), stamp=match[2]
-        )
+        return Source(path=path, file=file, host=host, stream=Stream.HOST, pid=int(match[1]), stamp=match[2])
     if _DEVICE.search(inside):
         found = _HISTORY.search(inside)
-        return Source(
-            path=path, file=file, host=host, stream=Stream.DEVICE, device=int(found[1]) if found else None
-        )
+        return Source(path=path, file=file, host=host, stream=Stream.DEVICE, device=int(found[1]) if found else None)
     return _output(path, file, host, inside)
 
 

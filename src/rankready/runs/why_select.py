@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 SMALL = 256 << 10  # a file up to this size is taken whole where its plan says so
 EARLY = 4 << 20  # who is who stands in the first part of a process's log
+LATE = 4 << 20  # the heartbeat's last accusations stand in the last one
+COUNTED = 1 << 20  # lines of a larger file are counted only where that is asked for
 HEAD = 16 << 10
 TAIL = 64 << 10
 LINE = 8192
@@ -29,11 +31,17 @@ TRACE_LINES = 400
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sieve:
-    """What to look for: ``anywhere`` in the file, ``early`` in its first part, ``blocks`` that are taken with what
-    follows; ``ends``: the first and last part are taken whole; ``whole``: a small file is taken whole."""
+    """What to look for.
+
+    ``anywhere`` in the file; ``early`` and ``late`` in its first and last part, on lines that hold one of ``gates``
+    (a pass over the text costs as much for a gate as for a literal, so many literals share one); ``blocks`` are taken
+    with what follows. ``ends``: the first and last part are taken whole; ``whole``: a small file is taken whole.
+    """
 
     anywhere: tuple[bytes, ...]
+    gates: tuple[bytes, ...] = ()
     early: tuple[bytes, ...] = ()
+    late: tuple[bytes, ...] = ()
     blocks: tuple[bytes, ...] = ()
     ends: bool = False
     whole: bool = False
@@ -41,9 +49,12 @@ class Sieve:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selected:
-    """The lines (number, text) that were cut out, in order; the file's size; what was left out and why."""
+    """The lines that were cut out, in order, each with its offset and number; the file's size; what was left out.
 
-    lines: tuple[tuple[int, str], ...] = ()
+    The number is 0 in a file that is too large to count all its lines; ``number_at`` finds it for those that matter.
+    """
+
+    lines: tuple[tuple[int, int, str], ...] = ()
     size: int = 0
     notes: tuple[str, ...] = ()
 
@@ -69,37 +80,54 @@ def _select(data: mmap.mmap, size: int, sieve: Sieve) -> Selected:
         found, notes = _spans(data, size, sieve)
         spans = _merged(found)
     lines = tuple(_lines(data, spans))
-    if data.find(b"\0") >= 0:
+    if any("\0" in text for _, _, text in lines):
         notes.append("holds bytes that are no text")
     return Selected(lines=lines, size=size, notes=tuple(notes))
 
 
 def _spans(data: mmap.mmap, size: int, sieve: Sieve) -> tuple[list[tuple[int, int]], list[str]]:
     notes: list[str] = []
-    spans: list[tuple[int, int]] = []
     hits: list[int] = []
     for literal in sieve.anywhere:
         new, cut = _hits(data, literal, size)
         hits += new
         if cut:
-            notes.append(f"more than {MOST_HITS} lines with {literal.decode(errors='replace')!r}; the rest was not read")
-    for literal in sieve.early:
-        hits += _hits(data, literal, min(size, EARLY))[0]
-    for start in _telling(data, sorted(hits), size):
-        spans.append((start, _continued(data, start, size)))
+            notes.append(
+                f"more than {MOST_HITS} lines with {literal.decode(errors='replace')!r}; the rest was not read"
+            )
+    if size <= EARLY + LATE:
+        hits += _gated(data, sieve, (*sieve.early, *sieve.late), (0, size))
+    else:
+        hits += _gated(data, sieve, sieve.early, (0, EARLY))
+        hits += _gated(data, sieve, sieve.late, (size - LATE, size))
+    spans = [(start, _continued(data, start, size)) for start in _telling(data, sorted(hits), size)]
     for literal in sieve.blocks:
         blocks, _ = _hits(data, literal, size)
-        for hit in _few(blocks):
-            spans.append((_line_start(data, max(0, hit - TRACE_BEFORE)), _after_lines(data, hit, size)))
+        spans += [
+            (_line_start(data, max(0, hit - TRACE_BEFORE)), _after_lines(data, hit, size)) for hit in _few(blocks)
+        ]
     if sieve.ends:
         spans += [(0, _line_end(data, min(HEAD, size), size)), (_line_start(data, max(0, size - TAIL)), size)]
     return spans, notes
 
 
-def _hits(data: mmap.mmap, literal: bytes, end: int) -> tuple[list[int], bool]:
+def _gated(data: mmap.mmap, sieve: Sieve, literals: Sequence[bytes], span: tuple[int, int]) -> Iterator[int]:
+    """Offsets on lines of one part that hold a gate and any of the literals."""
+    if not literals:
+        return
+    begin, end = span
+    for gate in sieve.gates:
+        for at in _hits(data, gate, end, begin)[0]:
+            start = _line_start(data, at)
+            line = data[start : min(_line_end(data, at, end), start + LINE)]
+            if any(literal in line for literal in literals):
+                yield at
+
+
+def _hits(data: mmap.mmap, literal: bytes, end: int, begin: int = 0) -> tuple[list[int], bool]:
     """Offsets of a literal, one a line."""
     found: list[int] = []
-    at = data.find(literal, 0, end)
+    at = data.find(literal, begin, end)
     while at >= 0:
         found.append(at)
         if len(found) >= MOST_HITS:
@@ -171,15 +199,26 @@ def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     return found
 
 
-def _lines(data: mmap.mmap, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, str]]:
-    number = 1
-    at = 0
+def number_at(path: Path, offset: int) -> int:
+    """Return the number of the line that begins at an offset; 0 when the file can't be read."""
+    try:
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            return 1 + _newlines(data, 0, min(offset, len(data)))
+    except (OSError, ValueError):
+        return 0
+
+
+def _lines(data: mmap.mmap, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int, str]]:
+    counted = len(data) <= COUNTED
+    number, at = 1, 0
     for start, end in spans:
-        number += _newlines(data, at, start)
+        number += _newlines(data, at, start) if counted else 0
+        at = start
         for raw in data[start:end].split(b"\n"):
             if raw:
-                yield number, raw[:LINE].rstrip(b"\r").decode(errors="replace")
+                yield at, number if counted else 0, raw[:LINE].rstrip(b"\r").decode(errors="replace")
             number += 1
+            at += len(raw) + 1
         number -= 1
         at = end
 

@@ -1,4 +1,4 @@
-"""Events of the device itself, as the driver writes them to the kernel's log and to exported device logs (facts/logs 6.5)."""
+"""Events of the device itself, in the kernel's log and in exported device logs (facts/logs 6.5)."""
 
 from __future__ import annotations
 
@@ -63,7 +63,10 @@ FAULTS = (
         code="LOG061",
         title=Text(en="its NPU reports a fault of its own (event {event})", zh="NPU 上报自身故障（事件 {event}）"),
         means=Text(en="The device's own supervision found a fault.", zh="设备自检发现故障。"),
-        mend=Text(en="rankready check --only HST004; reset or replace the NPU", zh="rankready check --only HST004；复位或更换 NPU"),
+        mend=Text(
+            en="rankready check --only HST004; reset or replace the NPU",
+            zh="rankready check --only HST004；复位或更换 NPU",
+        ),
         check="HST004",
     ),
 )
@@ -87,7 +90,9 @@ CODES = (
     _event("0x80E01801", ("Multi-bit ECC error in the HBM.", "HBM 多比特 ECC。"), _AGAIN, "hbm_ecc"),
     _event("0x80E18400", ("A new memory error that can't be corrected.", "新的不可纠正内存错误。"), _AGAIN, "hbm_ecc"),
     _event("0x80E18401", ("Sixteen or more rows of the HBM are isolated.", "HBM 隔离行数不少于 16。"), _NONE),
-    _event("0x80E18402", ("The limit of isolated rows of the HBM is reached.", "HBM 隔离行数达上限。"), _REPLACE, "hbm_ecc"),
+    _event(
+        "0x80E18402", ("The limit of isolated rows of the HBM is reached.", "HBM 隔离行数达上限。"), _REPLACE, "hbm_ecc"
+    ),
     _event("0x80E18404", ("A storm of memory errors.", "内存错误风暴。"), _RESET, "hbm_ecc"),
     _event("0x80E01809", ("An ECC error that patrol reading found.", "巡检 ECC 错误。"), _NONE),
     _event("0x80E0020B", ("The HBM is too hot.", "HBM 温度过高。"), _REPLACE, "device_fault"),
@@ -103,8 +108,18 @@ CODES = (
     _event("0x80818C05", ("Data were corrupted silently.", "静默数据错误。"), _REPLACE, "device_fault"),
     _event("0x80818C06", ("Data were corrupted silently.", "静默数据错误。"), _REPLACE, "device_fault"),
     _event("0x8C2FA001", ("The huge pages are used up.", "大页耗尽。"), _NONE),
-    _event("0x80C98xxx", ("A fault of an AI Core; ending in 02: bad input.", "AI Core 故障；末位 02 为输入有误。"), _AGAIN, "aicore_exception"),
-    _event("0x80CB8xxx", ("A fault of a vector core; ending in 02: bad input.", "Vector Core 故障；末位 02 为输入有误。"), _AGAIN, "aicore_exception"),
+    _event(
+        "0x80C98xxx",
+        ("A fault of an AI Core; ending in 02: bad input.", "AI Core 故障；末位 02 为输入有误。"),
+        _AGAIN,
+        "aicore_exception",
+    ),
+    _event(
+        "0x80CB8xxx",
+        ("A fault of a vector core; ending in 02: bad input.", "Vector Core 故障；末位 02 为输入有误。"),
+        _AGAIN,
+        "aicore_exception",
+    ),
     _event("0x80BB8xxx", ("A fault of the RoCE engine.", "RoCE 引擎故障。"), _RESET, "device_fault"),
     _event("0x80BD8xxx", ("A fault of the NPU's network card.", "NPU 网卡故障。"), _RESET, "device_fault"),
     _event("0x8Cxx4E00", ("A process on the device stopped answering.", "设备侧进程心跳丢失。"), _RESET, "device_lost"),

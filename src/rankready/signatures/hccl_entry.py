@@ -34,7 +34,8 @@ SIGNATURES = (
         "entry",
         "Entry-HcclCommInitRootInfo",
         r"Entry-HcclCommInitRootInfo\w*(?: V950)?:ranks\[(?P<size>\d+)\], ?rank\[(?P<rank>\d+)\]"
-        r"(?:.*?host ip\[(?P<root>[^\]%]*)[^\]]*\])?(?:.*?port\[(?P<port>\d+)\])?(?:.*?identifier\[(?P<group>[^\]]*)\])?",
+        r"(?:.*?host ip\[(?P<root>[^\]%]*)[^\]]*\])?(?:.*?port\[(?P<port>\d+)\])?"
+        r"(?:.*?identifier\[(?P<group>[^\]]*)\])?",
         Text(en="enters the creation of a communicator", zh="进入通信域创建"),
     ),
     _fact(
@@ -54,7 +55,8 @@ SIGNATURES = (
     _fact(
         "ready",
         "take time [",
-        r"HcclCommInitRootInfo\w* success, ?take time \[\d+\]us(?:.*?rankNum\[(?P<size>\d+)\], ?rank\[(?P<rank>\d+)\])?",
+        r"HcclCommInitRootInfo\w* success, ?take time \[\d+\]us"
+        r"(?:.*?rankNum\[(?P<size>\d+)\], ?rank\[(?P<rank>\d+)\])?",
         Text(en="its communicator stands", zh="通信域创建成功"),
     ),
     _fact(

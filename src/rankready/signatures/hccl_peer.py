@@ -46,7 +46,10 @@ SIGNATURES = (
     ),
     Signature(
         kind="sdma_status",
-        pattern=re.compile(r"Process(?P<chip>Stars)?SdmaErrorInfo.*?(?:cqeStatus ?= ?|CQE status is )(?:0x)?(?P<status>[0-9a-fA-F]+)", _A),
+        pattern=re.compile(
+            r"Process(?P<chip>Stars)?SdmaErrorInfo.*?(?:cqeStatus ?= ?|CQE status is )(?:0x)?(?P<status>[0-9a-fA-F]+)",
+            _A,
+        ),
         title=_SDMA,
         role=Role.PEER,
         streams=_BOTH,
@@ -62,7 +65,9 @@ SIGNATURES = (
     ),
     Signature(
         kind="hccs_copy",
-        pattern=re.compile(r"\[TaskException\]\[AICPU\]base information is .*?type:SDMA.*?remoteRank:(?P<peer>\d+)", _A),
+        pattern=re.compile(
+            r"\[TaskException\]\[AICPU\]base information is .*?type:SDMA.*?remoteRank:(?P<peer>\d+)", _A
+        ),
         title=_SDMA,
         role=Role.PEER,
         streams=_BOTH,
@@ -83,12 +88,18 @@ FAULTS = (
     Fault(
         kind="hccs_link",
         code="LOG030",
-        title=Text(en="its HCCS link is broken: copies from {count} ranks to it failed", zh="HCCS 链路故障：{count} 个 rank 到它的拷贝失败"),
+        title=Text(
+            en="its HCCS link is broken: copies from {count} ranks to it failed",
+            zh="HCCS 链路故障：{count} 个 rank 到它的拷贝失败",
+        ),
         means=Text(
             en="Several ranks failed to copy to or from one NPU over HCCS: it is that NPU's link, not theirs.",
             zh="多个 rank 经 HCCS 与同一 NPU 的拷贝失败：故障在该 NPU 的链路，而非报告者。",
         ),
-        mend=Text(en="reset or replace the NPU: rankready check --only HST004", zh="复位或更换该 NPU：rankready check --only HST004"),
+        mend=Text(
+            en="reset or replace the NPU: rankready check --only HST004",
+            zh="复位或更换该 NPU：rankready check --only HST004",
+        ),
         check="HST004",
     ),
     Fault(
@@ -108,19 +119,31 @@ FAULTS = (
 CODES = (
     LogCode(
         code="EI0012",
-        means=Text(en="A copy between NPUs (SDMA) failed; the rank that most reports name is to blame.", zh="NPU 间拷贝（SDMA）失败；被多数报告指向的 rank 有责任。"),
+        means=Text(
+            en="A copy between NPUs (SDMA) failed; the rank that most reports name is to blame.",
+            zh="NPU 间拷贝（SDMA）失败；被多数报告指向的 rank 有责任。",
+        ),
         role=Role.PEER,
-        mend=Text(en="look at the remote rank's NPU: rankready check --only HST004", zh="检查远端 rank 的 NPU：rankready check --only HST004"),
+        mend=Text(
+            en="look at the remote rank's NPU: rankready check --only HST004",
+            zh="检查远端 rank 的 NPU：rankready check --only HST004",
+        ),
     ),
     LogCode(
         code="EI0013",
-        means=Text(en="Packets to a peer were sent again too often (RoCE completion error): the peer is gone, or a link lost them.", zh="RoCE 完成错误（重传超次）：对端已退出或链路丢包。"),
+        means=Text(
+            en="Packets to a peer were sent again too often (RoCE completion error): it is gone, or a link lost them.",
+            zh="RoCE 完成错误（重传超次）：对端已退出或链路丢包。",
+        ),
         role=Role.PEER,
         mend=Text(en="rankready check --only NET001,NET013", zh="rankready check --only NET001,NET013"),
     ),
     LogCode(
         code="EI0018",
-        means=Text(en="A completion error of UB (A5), or faulty HBM or UB hardware.", zh="UB 完成错误（A5），或 HBM/UB 硬件故障。"),
+        means=Text(
+            en="A completion error of UB (A5), or faulty HBM or UB hardware.",
+            zh="UB 完成错误（A5），或 HBM/UB 硬件故障。",
+        ),
         role=Role.PEER,
         mend=Text(en="look at both ends", zh="检查两端"),
     ),

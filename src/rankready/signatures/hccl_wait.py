@@ -12,7 +12,7 @@ _BOTH = (Stream.HOST, Stream.OUTPUT)
 _HOST = (Stream.HOST,)
 
 
-def _wait(kind: str, literal: str, pattern: str, title: Text, code: str = "") -> Signature:
+def _wait(kind: str, literal: str, pattern: str, title: Text, *, code: str = "") -> Signature:
     return Signature(
         kind=kind,
         pattern=re.compile(pattern, _A),
@@ -39,7 +39,7 @@ SIGNATURES = (
         "EI0002",
         r"\bEI0002\b(?:.*?(?:remote rank: ?\[|Waiting peer rank: ?\[?)(?P<peer>\d+))?",
         _NOTIFY,
-        "EI0002",
+        code="EI0002",
     ),
     _wait(
         "notify_wait",
@@ -67,7 +67,7 @@ SIGNATURES = (
         r"(?:.*?dataType\[(?P<data>[^\]]*)\])?",
         Text(en="tells which operator it waits in", zh="报告所在算子"),
     ),
-    _wait("socket_wait", "EI0006", r"\bEI0006\b", _SOCKET, "EI0006"),
+    _wait("socket_wait", "EI0006", r"\bEI0006\b", _SOCKET, code="EI0006"),
     _wait("socket_wait", "wait socket establish timeout", r"wait socket establish timeout", _SOCKET),
     Signature(
         kind="link_row",
@@ -128,7 +128,8 @@ CODES = (
     LogCode(
         code="EI0002",
         means=Text(
-            en="A rank waited for another one inside an operator until HCCL_EXEC_TIMEOUT was over. It never tells who is to blame.",
+            en="A rank waited for another inside an operator until HCCL_EXEC_TIMEOUT was over. "
+            "It never tells who is to blame.",
             zh="某个 rank 在算子中等待其他 rank，直到 HCCL_EXEC_TIMEOUT 到期。报告者本身不能说明责任方。",
         ),
         role=Role.TIMEOUT,

@@ -25,7 +25,7 @@ SIGNATURES = (
     Signature(
         kind="left",
         pattern=re.compile(
-            _MARK + r"(?:[\w.]*(?:ConnectionResetError|ConnectionRefusedError|ConnectionAbortedError|BrokenPipeError|EOFError|"
+            _MARK + r"(?:[\w.]*(?:Connection(?:Reset|Refused|Aborted)Error|BrokenPipeError|EOFError|"
             r"DistNetworkError|DistBackendError|DistStoreError|TimeoutError|KeyboardInterrupt|SystemExit|SignalException|"
             r"ChildFailedError|TimeoutExpired)\b|.*(?:store->get|" + _LEFT_WORDS + r"))",
             _A,
@@ -78,7 +78,9 @@ SIGNATURES = (
     ),
     Signature(
         kind="left",
-        pattern=re.compile(r"^(?![Pp]ython traceback).*(?:[Ee]rror|ERROR|ERR02005|failed).*(?:" + _LEFT_WORDS + r")|\bERR02005\b", _A),
+        pattern=re.compile(
+            r"^(?!python traceback)(?=.*(?:[Ee]rror|ERROR|failed))(?=.*(?:" + _LEFT_WORDS + r"))|\bERR02005\b", _A
+        ),
         title=_GONE,
         role=Role.LEFT,
         streams=_SEEN,
@@ -86,7 +88,8 @@ SIGNATURES = (
     Signature(
         kind="torch_error",
         pattern=re.compile(
-            r"\[ERROR\] (?P<when>\d{4}-\d\d-\d\d-\d\d:\d\d:\d\d) \(PID:(?P<pid>\d+), Device:(?P<logic>-?\d+), RankID:(?P<rank>-?\d+)\) "
+            r"\[ERROR\] (?P<when>\d{4}-\d\d-\d\d-\d\d:\d\d:\d\d) \(PID:(?P<pid>\d+), "
+            r"Device:(?P<logic>-?\d+), RankID:(?P<rank>-?\d+)\) "
             r"(?P<code>ERR\d{5})",
             _A,
         ),
@@ -135,9 +138,7 @@ SIGNATURES = (
     ),
     Signature(
         kind="allocator_retry",
-        pattern=re.compile(
-            r"(?:error log can be ignored|ERROR LOG CAN BE IGNORED)", _A
-        ),
+        pattern=re.compile(r"(?:error log can be ignored|ERROR LOG CAN BE IGNORED)", _A),
         title=Text(en="the lines before it are harmless", zh="其前的报错可忽略"),
         role=Role.NOISE,
         streams=(Stream.HOST, Stream.OUTPUT),
@@ -167,6 +168,11 @@ CODES = (
     _torch("ERR00100", "torch_npu: a call of ACL failed.", "torch_npu：ACL 调用失败。", Role.NOISE),
     _torch("ERR01100", "torch_npu: an operator's call of ACL failed.", "torch_npu：算子 ACL 调用失败。", Role.NOISE),
     _torch("ERR02200", "torch_npu: a call of HCCL failed.", "torch_npu：HCCL 调用失败。", Role.NOISE),
-    _torch("ERR02005", "torch_npu: the store did not answer; the peer was gone first.", "torch_npu：store 无响应，对端先退出。", Role.LEFT),
+    _torch(
+        "ERR02005",
+        "torch_npu: the store did not answer; the peer was gone first.",
+        "torch_npu：store 无响应，对端先退出。",
+        Role.LEFT,
+    ),
     _torch("ERR00006", "torch_npu: the NPU is out of memory.", "torch_npu：NPU 内存不足。", Role.LOCAL),
 )

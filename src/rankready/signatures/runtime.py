@@ -35,14 +35,38 @@ def _numbered(kind: str, title: Text, *numbers: str) -> tuple[Signature, ...]:
 
 
 SIGNATURES = (
-    _own("aicore_exception", "aicore error", r"there is an exception of aicore error(?:.*?error code = (?P<code>0x[0-9a-fA-F]+))?", _CORE, "507015"),
+    _own(
+        "aicore_exception",
+        "aicore error",
+        r"there is an exception of aicore error(?:.*?error code = (?P<code>0x[0-9a-fA-F]+))?",
+        _CORE,
+        "507015",
+    ),
     _own("aicore_exception", "retCode=0x26", r"retCode=0x26\b", _CORE, "507015"),
-    _own("aicore_kernel", "fault kernel_name=", r"(?P<core>Ai[cv]\w*|AiVector|Aicpu|vector core)?.*?fault kernel_name=(?P<kernel>\w+)", _CORE),
+    _own(
+        "aicore_kernel",
+        "fault kernel_name=",
+        r"(?P<core>Ai[cv]\w*|AiVector|Aicpu|vector core)?.*?fault kernel_name=(?P<kernel>\w+)",
+        _CORE,
+    ),
     _own("aicore_reason", "errorStr:", r"errorStr: (?P<reason>[^.]{1,200})", _CORE),
     _own("aicore_exception", "aivec error", r"there is an exception of aivec error", _VECTOR, "507035"),
     _own("aicore_exception", "retCode=0x31", r"retCode=0x31\b", _VECTOR, "507035"),
     _own("aicpu_exception", "aicpu", r"there is an exception of aicpu|retCode=0x2a\b", _CPU, "507018"),
-    *_numbered("aicore_exception", _CORE, "507014", "507015", "507016", "507034", "507035", "507036", "507042", "507043", "507044", "507045"),
+    *_numbered(
+        "aicore_exception",
+        _CORE,
+        "507014",
+        "507015",
+        "507016",
+        "507034",
+        "507035",
+        "507036",
+        "507042",
+        "507043",
+        "507044",
+        "507045",
+    ),
     *_numbered("aicpu_exception", _CPU, "507017", "507018", "507900"),
     *_numbered("npu_oom", _MEMORY, "207001", "207018"),
     _own("npu_oom", "NPU out of memory", r"NPU out of memory", _MEMORY, "207001"),
@@ -53,7 +77,9 @@ SIGNATURES = (
     *_numbered("hbm_ecc", _ECC, "507053", "507054", "507055"),
     *_numbered("device_lost", _LOST, "507010", "507013", "507051", "507899", "507901"),
     *_numbered("link_down", Text(en="a link of its NPU is broken", zh="NPU 链路故障"), "507056", "507914"),
-    *_numbered("device_setup", Text(en="its NPU could not be set up", zh="NPU 初始化失败"), "507033", "207004", "107001"),
+    *_numbered(
+        "device_setup", Text(en="its NPU could not be set up", zh="NPU 初始化失败"), "507033", "207004", "107001"
+    ),
 )
 
 FAULTS = (
@@ -61,7 +87,10 @@ FAULTS = (
         kind="aicore_exception",
         code="LOG050",
         title=Text(en="AI Core exception in {kernel}{reason}", zh="AI Core 异常：{kernel}{reason}"),
-        means=Text(en="A kernel on this NPU read or wrote where it must not, or was given bad input.", zh="该 NPU 上的算子访问越界或输入有误。"),
+        means=Text(
+            en="A kernel on this NPU read or wrote where it must not, or was given bad input.",
+            zh="该 NPU 上的算子访问越界或输入有误。",
+        ),
         mend=Text(
             en="check the inputs of {kernel}, collect the AI Core dump, update the operator package",
             zh="检查 {kernel} 的输入，收集 AI Core dump，更新算子包",
@@ -73,23 +102,36 @@ FAULTS = (
         code="LOG051",
         title=Text(en="AI CPU exception in {kernel}{reason}", zh="AI CPU 异常：{kernel}{reason}"),
         means=Text(en="A kernel on the AI CPU of this NPU failed.", zh="该 NPU 的 AI CPU 算子失败。"),
-        mend=Text(en="check the inputs of {kernel}; look at the device's own log", zh="检查 {kernel} 的输入；查看 device 日志"),
+        mend=Text(
+            en="check the inputs of {kernel}; look at the device's own log", zh="检查 {kernel} 的输入；查看 device 日志"
+        ),
         check="HST004",
     ),
     Fault(
         kind="npu_oom",
         code="LOG052",
         title=Text(en="its NPU ran out of memory", zh="NPU 内存耗尽"),
-        means=Text(en="An allocation on the NPU failed for good: the model, batch or cache is too large for it.", zh="NPU 内存分配失败：模型、batch 或缓存过大。"),
-        mend=Text(en="use a smaller batch or more devices; look for memory that an earlier process holds", zh="减小 batch 或增加设备；检查残留进程占用的内存"),
+        means=Text(
+            en="An allocation on the NPU failed for good: the model, batch or cache is too large for it.",
+            zh="NPU 内存分配失败：模型、batch 或缓存过大。",
+        ),
+        mend=Text(
+            en="use a smaller batch or more devices; look for memory that an earlier process holds",
+            zh="减小 batch 或增加设备；检查残留进程占用的内存",
+        ),
         check="JOB001",
     ),
     Fault(
         kind="hbm_ecc",
         code="LOG053",
         title=Text(en="multi-bit ECC error in the memory of its NPU", zh="NPU 内存多比特 ECC 错误"),
-        means=Text(en="The NPU's memory is faulty; what it computed can't be trusted.", zh="NPU 内存硬件故障，计算结果不可信。"),
-        mend=Text(en="isolate or reset the NPU; replace it when it comes again: rankready check --only HST004", zh="隔离或复位该 NPU；复发则更换：rankready check --only HST004"),
+        means=Text(
+            en="The NPU's memory is faulty; what it computed can't be trusted.", zh="NPU 内存硬件故障，计算结果不可信。"
+        ),
+        mend=Text(
+            en="isolate or reset the NPU; replace it when it comes again: rankready check --only HST004",
+            zh="隔离或复位该 NPU；复发则更换：rankready check --only HST004",
+        ),
         check="HST004",
     ),
     Fault(
@@ -97,15 +139,24 @@ FAULTS = (
         code="LOG054",
         title=Text(en="its NPU is gone: board heartbeat or PCIe lost", zh="NPU 丢失：单板心跳或 PCIe 中断"),
         means=Text(en="The server lost its connection to the NPU.", zh="服务器与 NPU 的连接中断。"),
-        mend=Text(en="reset the NPU or the server: rankready check --only HST002,HST004", zh="复位 NPU 或服务器：rankready check --only HST002,HST004"),
+        mend=Text(
+            en="reset the NPU or the server: rankready check --only HST002,HST004",
+            zh="复位 NPU 或服务器：rankready check --only HST002,HST004",
+        ),
         check="HST002",
     ),
     Fault(
         kind="device_setup",
         code="LOG055",
         title=Text(en="its NPU could not be set up", zh="NPU 初始化失败"),
-        means=Text(en="The process asked for a device that is absent, taken, or chosen after the runtime began.", zh="请求的设备不存在、被占用，或在运行时启动后才选择。"),
-        mend=Text(en="look at ASCEND_RT_VISIBLE_DEVICES and: rankready check --only HST002", zh="检查 ASCEND_RT_VISIBLE_DEVICES，并执行：rankready check --only HST002"),
+        means=Text(
+            en="The process asked for a device that is absent, taken, or chosen after the runtime began.",
+            zh="请求的设备不存在、被占用，或在运行时启动后才选择。",
+        ),
+        mend=Text(
+            en="look at ASCEND_RT_VISIBLE_DEVICES and: rankready check --only HST002",
+            zh="检查 ASCEND_RT_VISIBLE_DEVICES，并执行：rankready check --only HST002",
+        ),
         check="HST002",
     ),
 )
@@ -115,10 +166,15 @@ def _codes(role: Role, mend: Text, *rows: tuple[str, str, str]) -> tuple[LogCode
     return tuple(LogCode(code=c, means=Text(en=en, zh=zh), role=role, mend=mend) for c, en, zh in rows)
 
 
-_USER = Text(en="correct the call; devices must be chosen before the runtime begins", zh="修正调用；设备须在运行时启动前选定")
+_USER = Text(
+    en="correct the call; devices must be chosen before the runtime begins", zh="修正调用；设备须在运行时启动前选定"
+)
 _FREE = Text(en="use less memory, or end what else holds it", zh="减少内存占用或结束占用者")
 _KERNEL = Text(en="check the kernel's inputs; update the operator package", zh="检查算子输入；更新算子包")
-_HARD = Text(en="rankready check --only HST002,HST004; reset or replace the NPU", zh="rankready check --only HST002,HST004；复位或更换 NPU")
+_HARD = Text(
+    en="rankready check --only HST002,HST004; reset or replace the NPU",
+    zh="rankready check --only HST002,HST004；复位或更换 NPU",
+)
 _NET = Text(en="rankready check; rankready mesh", zh="rankready check；rankready mesh")
 CODES = (
     *_codes(
@@ -140,7 +196,11 @@ CODES = (
     *_codes(
         Role.LOCAL,
         _FREE,
-        ("207001", "An allocation failed; harmless where the allocator says so in the next line.", "内存分配失败；若下一行注明可忽略则无害。"),
+        (
+            "207001",
+            "An allocation failed; harmless where the allocator says so in the next line.",
+            "内存分配失败；若下一行注明可忽略则无害。",
+        ),
         ("207018", "The device's memory is used up.", "设备内存耗尽。"),
         ("207005", "A resource of the runtime is used up.", "运行时资源耗尽。"),
         ("207006", "No permission.", "权限不足。"),
@@ -154,7 +214,11 @@ CODES = (
     *_codes(
         Role.LOCAL,
         _KERNEL,
-        ("507014", "A kernel on the AI Core took too long; secondary where its name begins with aiv_.", "AI Core 超时；算子名以 aiv_ 开头时为次生。"),
+        (
+            "507014",
+            "A kernel on the AI Core took too long; secondary where its name begins with aiv_.",
+            "AI Core 超时；算子名以 aiv_ 开头时为次生。",
+        ),
         ("507015", "A kernel on the AI Core ended with an exception.", "AI Core 异常。"),
         ("507016", "A kernel trapped.", "算子 trap。"),
         ("507017", "A kernel on the AI CPU took too long.", "AI CPU 超时。"),
@@ -182,8 +246,16 @@ CODES = (
         ("507054", "Multi-bit ECC error in the device's memory.", "HBM 多比特 ECC。"),
         ("507055", "The device's memory is suspect.", "可疑内存错误。"),
         ("507056", "A link of the device failed.", "设备链路错误。"),
-        ("507899", "An internal error of the driver; noise after another error.", "驱动内部错误；在其他错误之后为噪声。"),
-        ("507901", "The connection to the device is gone; noise after another error.", "hdc 断开；在其他错误之后为噪声。"),
+        (
+            "507899",
+            "An internal error of the driver; noise after another error.",
+            "驱动内部错误；在其他错误之后为噪声。",
+        ),
+        (
+            "507901",
+            "The connection to the device is gone; noise after another error.",
+            "hdc 断开；在其他错误之后为噪声。",
+        ),
         ("EZ2001", "A fault of the hardware; an event id follows.", "硬件故障，附事件 id。"),
     ),
     *_codes(

@@ -26,14 +26,14 @@ def causes(places: tuple[Place, ...], _spec: LabSpec) -> tuple[Expect, ...]:
 
 def _apply(world: World, places: tuple[Place, ...], _args: Mapping[str, str]) -> Memory:
     (server,) = places
-    if "Status: active" in world.run(server.name, "ufw", "status"):
-        raise LabError(f"{server}: the firewall is on already")
-    world.run(server.name, "ufw", "--force", "enable")
+    if world.firewall(server.name):
+        raise LabError(f"{server}: the firewall is on already", zh=f"{server}：防火墙已开启")
+    world.set_firewall(server.name, on=True)
     return {}
 
 
 def _undo(world: World, places: tuple[Place, ...], _memory: Memory) -> None:
-    world.run(places[0].name, "ufw", "--force", "disable")
+    world.set_firewall(places[0].name, on=False)
 
 
 FAULT = Fault(

@@ -27,22 +27,18 @@ def causes(places: tuple[Place, ...], _spec: LabSpec) -> tuple[Expect, ...]:
 
 def _apply(world: World, places: tuple[Place, ...], args: Mapping[str, str]) -> Memory:
     (device,) = places
-    before = world.run(device.name, *_tool(device), "-g").strip().removeprefix("mtu:")
+    before = world.mtu(device)
     if before == args["mtu"]:
-        raise LabError(f"{device}: its MTU is {before} already")
+        raise LabError(f"{device}: its MTU is {before} already", zh=f"{device}：MTU 已是 {before}")
     conf = world.conf(device.name)
-    world.run(device.name, *_tool(device), "-s", "size", args["mtu"])
+    world.set_mtu(device, args["mtu"])
     return {"mtu": before, "conf": conf, "left": world.conf(device.name), "keys": f"mtu_{device.device}"}
 
 
 def _undo(world: World, places: tuple[Place, ...], memory: Memory) -> None:
     (device,) = places
-    world.run(device.name, *_tool(device), "-s", "size", memory["mtu"])
+    world.set_mtu(device, memory["mtu"])
     restore_conf(world, device, memory)
-
-
-def _tool(device: Place) -> tuple[str, ...]:
-    return ("hccn_tool", "-i", str(device.device), "-mtu")
 
 
 FAULT = Fault(

@@ -8,6 +8,7 @@ from rankready.lab.fault import Expect, Fault
 from rankready.lab.spec import Door
 from rankready.lab.world import Direction
 from rankready.model.errors import LabError
+from rankready.model.finding import Outcome
 from rankready.model.place import PlaceKind, device_place
 from rankready.model.text import Text
 
@@ -23,8 +24,22 @@ _ALL = 100
 
 
 def causes(places: tuple[Place, ...], spec: LabSpec) -> tuple[Expect, ...]:
-    """The device's own probe fails; so does that of whoever probes it, one of the devices at its position."""
+    """The device's own probe fails; so does that of whoever probes it, one of the devices at its position.
+
+    On a fibre nothing tells which end is at fault: the pair is named, and neither end is cleared.
+    """
     (device,) = places
+    peer = spec.peer(device)
+    if peer is not None:
+        return tuple(
+            expect
+            for end in (device, peer)
+            for expect in (
+                Expect(verb="check", code="NET008", place=end),
+                Expect(verb="mesh", code="NET011", place=end),
+                Expect(verb="mesh", code="NET009", place=end, outcome=Outcome.UNKNOWN),
+            )
+        )
     others = (device_place(name, device.device) for name in spec.names if name != device.name)
     return (
         Expect(verb="check", code="NET008", place=device),
@@ -35,7 +50,9 @@ def causes(places: tuple[Place, ...], spec: LabSpec) -> tuple[Expect, ...]:
 
 def _apply(world: World, places: tuple[Place, ...], args: Mapping[str, str]) -> Memory:
     if args["direction"] not in ("in", "out"):
-        raise LabError(f"direction={args['direction']}: expected in or out")
+        raise LabError(
+            f"direction={args['direction']}: expected in or out", zh=f"direction={args['direction']}：应为 in 或 out"
+        )
     world.drop(places[0], _ALL, Direction(args["direction"]))
     return {}
 
@@ -53,5 +70,4 @@ FAULT = Fault(
     apply=_apply,
     undo=_undo,
     options={"direction": "in"},
-    topologies=("switch",),
 )

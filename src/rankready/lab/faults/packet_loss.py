@@ -23,17 +23,21 @@ _MOST = 99
 
 
 def causes(places: tuple[Place, ...], spec: LabSpec) -> tuple[Expect, ...]:
-    """Mesh counts the loss; whether one health probe is hit is chance, here and at the devices that probe this one."""
+    """Mesh counts the loss, on a fibre for both ends alike; whether a health probe is hit is chance, at either."""
     (device,) = places
+    peer = spec.peer(device)
     rail = (device_place(name, device.device) for name in spec.names)
     chance = (Expect(verb="check", code="NET008", place=place, optional=True) for place in rail)
-    return (Expect(verb="mesh", code="NET010", place=device), *chance)
+    lost = (Expect(verb="mesh", code="NET010", place=end) for end in (device, peer) if end is not None)
+    return (*lost, *chance)
 
 
 def _apply(world: World, places: tuple[Place, ...], args: Mapping[str, str]) -> Memory:
     percent = int(args["percent"]) if args["percent"].isdecimal() else 0
     if not 1 <= percent <= _MOST:
-        raise LabError(f"percent={args['percent']}: expected 1 to {_MOST}")
+        raise LabError(
+            f"percent={args['percent']}: expected 1 to {_MOST}", zh=f"percent={args['percent']}：应为 1 到 {_MOST}"
+        )
     world.drop(places[0], percent, Direction.BOTH)
     return {}
 
@@ -51,5 +55,4 @@ FAULT = Fault(
     apply=_apply,
     undo=_undo,
     options={"percent": "30"},
-    topologies=("switch",),
 )

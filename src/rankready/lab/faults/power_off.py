@@ -1,11 +1,11 @@
-"""The server loses its power: processes, addresses and links go, the disk stays; healing boots it again."""
+"""The server has no power: its processes are gone, its links are down, nothing answers. Mending it is a boot."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankready.lab.fault import Expect, Fault
-from rankready.lab.spec import Door
+from rankready.lab.fault import Expect, Fault, both_verbs
+from rankready.lab.spec import Door, Topology
 from rankready.model.finding import Outcome
 from rankready.model.place import PlaceKind, device_place
 from rankready.model.text import Text
@@ -20,16 +20,17 @@ if TYPE_CHECKING:
 
 
 def causes(places: tuple[Place, ...], spec: LabSpec) -> tuple[Expect, ...]:
-    """Nothing is known about the server, and it is silent; whoever probes one of its devices finds nobody there."""
+    """Nothing is known about the server. Its fibres end in dark ports; behind a leaf, whoever probes it only doubts."""
     (server,) = places
-    others = (
-        device_place(name, number) for name in spec.names if name != server.name for number in range(spec.devices)
+    unknown = tuple(
+        Expect(verb=verb, code="HST001", place=server, outcome=Outcome.UNKNOWN) for verb in ("check", "mesh")
     )
-    return (
-        *(Expect(verb=verb, code="HST001", place=server, outcome=Outcome.UNKNOWN) for verb in ("check", "mesh")),
-        Expect(verb="mesh", code="NET009", place=server),
-        *(Expect(verb="check", code="NET008", place=p, outcome=Outcome.WARN, optional=True) for p in others),
-    )
+    others = [device_place(name, d) for name in spec.names if name != server.name for d in range(spec.devices)]
+    if spec.topology is Topology.DIRECT:
+        return (*unknown, *both_verbs("NET001", *others))
+    silent = Expect(verb="mesh", code="NET009", place=server)
+    doubts = (Expect(verb="check", code="NET008", place=d, outcome=Outcome.WARN, optional=True) for d in others)
+    return (*unknown, silent, *doubts)
 
 
 def _apply(world: World, places: tuple[Place, ...], _args: Mapping[str, str]) -> Memory:

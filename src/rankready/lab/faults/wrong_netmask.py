@@ -32,9 +32,12 @@ def _apply(world: World, places: tuple[Place, ...], args: Mapping[str, str]) -> 
     try:
         wrong = IPv4Interface(f"{now.ip}/{args['netmask']}")
     except ValueError as error:
-        raise LabError(f"netmask={args['netmask']}: {error}") from error
+        raise LabError(f"netmask={args['netmask']}: {error}", zh=f"netmask={args['netmask']} 不是子网掩码") from error
     if wrong == now:
-        raise LabError(f"netmask={args['netmask']} is what {device} carries already")
+        raise LabError(
+            f"netmask={args['netmask']} is what {device} carries already",
+            zh=f"{device} 的子网掩码已是 {args['netmask']}",
+        )
     return give(world, device, wrong)
 
 

@@ -32,7 +32,10 @@ def _apply(world: World, places: tuple[Place, ...], args: Mapping[str, str]) -> 
     right = world.wiring.ports[device].vlan
     wrong = int(args["vlan"]) if args["vlan"].isdecimal() else 0
     if not 1 <= wrong <= _MOST or wrong == right:
-        raise LabError(f"vlan={args['vlan']} is no other VLAN for {device}; it is in {right}, expected 1 to {_MOST}")
+        raise LabError(
+            f"vlan={args['vlan']} is no other VLAN for {device}; it is in {right}, expected 1 to {_MOST}",
+            zh=f"vlan={args['vlan']} 不可用：{device} 现在 VLAN {right}，应为 1 到 {_MOST} 中的其他值",
+        )
     world.move(device, wrong)
     return {"vlan": str(right)}
 

@@ -14,13 +14,15 @@ if TYPE_CHECKING:
 class Reached:
     """The server answered: its own host name, user, OS and clock.
 
-    ``clock``: seconds since the epoch that its own clock showed when the whole look began, so that servers compare.
+    ``clock``: seconds since the epoch that its own clock showed when the whole look began, so that servers compare;
+    ``slack_s``: by how much that may be off either way, because nobody knows when exactly it was read.
     """
 
     hostname: str
     user: str
     os: str
     clock: float | None = None
+    slack_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
