@@ -342,10 +342,79 @@ def test_host_hung(healthy: Lab) -> None:
     assert told(healthy, "server2", "echo yes") == "yes\n"
 
 
+async def test_a_command_that_was_frozen_goes_on_and_its_end_is_told(healthy: Lab) -> None:
+    async with _connected(healthy, 1) as link, link.create_process("echo first; read line; echo $line") as process:
+        assert await process.stdout.readline() == "first\n"
+        await asyncio.to_thread(healthy.fault, "host_hung", ["server2"])
+        await asyncio.to_thread(healthy.heal)
+        process.stdin.write("second\n")
+        done = await asyncio.wait_for(process.wait(), 20)
+        assert (done.stdout, done.exit_status) == ("second\n", 0)
+
+
+@pytest.mark.parametrize("hung", [False, True])
+async def test_power_off_in_the_middle_of_a_command(healthy: Lab, *, hung: bool) -> None:
+    async with _connected(healthy, 1) as link:
+        process = await link.create_process("echo started; sleep 608")
+        assert await process.stdout.readline() == "started\n"
+        if hung:
+            await asyncio.to_thread(healthy.fault, "host_hung", ["server2"])
+        await asyncio.to_thread(healthy.fault, "power_off", ["server2"])
+        with pytest.raises(asyncssh.ConnectionLost):
+            await asyncio.wait_for(process.stdout.read(), 20)
+    await asyncio.to_thread(healthy.heal)
+    assert not _runs(healthy, "608")
+
+
 def test_faults_of_any_process_are_remembered(healthy: Lab) -> None:
     healthy.fault("link_down", ["server1/0"])
     healthy.fault("wrong_vlan", ["server1/1"])
     assert [f["kind"] for f in Lab.open(healthy.directory).status()["faults"]] == ["link_down", "wrong_vlan"]
+
+
+def test_a_fault_that_fails_halfway_is_undone(healthy: Lab) -> None:
+    if ssh(healthy, "server1", "dd if=/dev/zero of=/fill bs=1M count=300 2>/dev/null; test -s /fill").returncode:
+        pytest.skip("only a server with a disk of its own can have a full one")
+    before = _whole(healthy)
+    try:
+        with pytest.raises(LabError, match="No space left"):
+            healthy.fault("duplicate_address", ["server1/1", "server2/1"])
+        assert healthy.status()["faults"] == []
+        assert _whole(healthy) == before
+    finally:
+        told(healthy, "server1", "rm -f /fill")
+
+
+def test_power_off_ends_processes_and_a_boot_gives_back_what_the_file_says(healthy: Lab) -> None:
+    told(healthy, "server2", "setsid sleep 607 </dev/null >/dev/null 2>&1 & echo mark > /root/note; echo")
+    healthy.fault("power_off", ["server2"])
+    assert ssh(healthy, "server2", "true").returncode != 0
+    assert not pings(healthy, "server1", 3, "10.20.103.23")
+    assert told(healthy, "server1", "ping -c 1 -W 1 server2 >/dev/null || echo gone") == "gone\n"
+    with pytest.raises(LabError, match="already in force"):
+        healthy.fault("power_off", ["server2"])
+    healthy.heal()
+    assert pings(healthy, "server1", 3, "10.20.103.23")
+    assert not _runs(healthy, "607")
+    assert told(healthy, "server2", "cat /root/note; hostname; rm /root/note") == "mark\nserver2\n"
+
+
+def test_a_reboot_loses_what_the_file_does_not_hold(healthy: Lab) -> None:
+    healthy.fault("stale_conf", ["server2/5"])
+    told(healthy, "server2", "ip -n npu6 addr flush dev eth0")
+    healthy.fault("reboot", ["server2"])
+    assert "10.20.101.25/24" not in told(healthy, "server2", "ip -n npu5 -br -4 addr show dev eth0")
+    assert "10.20.102.26/24" in told(healthy, "server2", "ip -n npu6 -br -4 addr show dev eth0")
+    healthy.heal()
+    assert "10.20.101.25/24" in told(healthy, "server2", "ip -n npu5 -br -4 addr show dev eth0")
+
+
+def test_a_link_that_was_cut_stays_down_through_a_power_cut(healthy: Lab) -> None:
+    healthy.fault("link_down", ["server2/3"])
+    number = healthy.fault("power_off", ["server2"])["id"]
+    healthy.heal(number)
+    assert not _carrier(healthy, "server2", 3)
+    assert _carrier(healthy, "server2", 2)
 
 
 # ---- other shapes -----------------------------------------------------------------------------------------------

@@ -212,8 +212,8 @@ def test_the_page_holds_both_languages_and_opens_in_one() -> None:
         drawn = HTML.draw(value, lang, 80)
         assert f'id="{lang.value}" checked' in drawn
         assert drawn.count("checked>") == 1
-        assert "NOT READY" in drawn
-        assert "未就绪" in drawn
+        assert "JOB FAILED" in drawn
+        assert "作业失败" in drawn
 
 
 def test_simulated_answers_say_so_on_the_page() -> None:

@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
+from fault_places import TOOL
 from lab_up import needs_namespaces, stand
 
 from rankready.config.read import read
@@ -59,22 +60,7 @@ def roots(record: Record) -> set[tuple[str, str, str]]:
     return {(v.code, str(v.place), v.outcome.value) for v in record.verdicts if v.outcome in ROOTS}
 
 
-@pytest.mark.parametrize(
-    ("kind", "place"),
-    [
-        ("address_lost", "server2/3"),
-        ("tls_on", "server2/3"),
-        ("mtu_differs", "server2/3"),
-        ("job_holds", "server2/3"),
-        ("permission_denied", "server2/3"),
-        ("driver_not_loaded", "server2"),
-        ("old_driver", "server2"),
-        ("device_lost", "server2/3"),
-        ("device_not_ready", "server2/3"),
-        ("libs_missing", "server2"),
-        ("conf_readonly", "server2/3"),
-    ],
-)
+@pytest.mark.parametrize(("kind", "place"), TOOL.items())
 def test_check_tells_exactly_what_the_fault_causes(lab: Lab, kind: str, place: str) -> None:
     told = lab.fault(kind, [place])
     try:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import signal
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -43,6 +44,8 @@ async def test_a_job_trains_on_two_servers_and_leaves_its_story(tmp_path: Path) 
     assert any(x.startswith("[0] step=3 loss=") for x in lines)
     assert sum("sum=10 want=10 ok=True" in x for x in lines) == 4
     assert any("4 ranks started on 2 servers" in t.en for t in said)
+    assert 0 <= record.extra["start"]["skew_s"] < 30
+    assert sorted(record.extra["start"]["servers"]) == ["server1", "server2"]
     folder = site.home / "jobs" / spec.job
     assert "loss=" in (folder / "server1" / "train" / "rank-0.log").read_text()
     story = json.loads((folder / "job.json").read_text())
@@ -74,15 +77,13 @@ async def test_a_failure_ends_ranks_of_other_servers_that_would_never_notice(tmp
     site, _, _ = train_site(tmp_path)
     script = 'if [ "$RANK" = 2 ]; then exit 7; fi; exec sleep 600'
     spec = train_spec(site, argv=("sh", "-c", script))
-    record = await run(site, spec, _shell_launcher(script), options([]))
+    record = await run(site, spec, _shell_launcher(script), options([], master_s=0))
     assert record.extra["first_failure"]["rank"] == 2
     assert [(r["exit"], r["signal"]) for r in record.extra["ranks"]] == [(None, 15), (None, 15), (7, None), (None, 15)]
     assert not tagged(spec.job)
 
 
 def _shell_launcher(script: str):  # type: ignore[no-untyped-def]  # noqa: ANN202  (a launcher like the real one)
-    from dataclasses import replace
-
     def commands(spec, node):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  (the same)
         return tuple(replace(c, argv=("sh", "-c", script)) for c in LAUNCH.commands(spec, node))
 
@@ -110,7 +111,7 @@ async def test_ctrl_c_twice_does_not_wait_for_ranks_that_ignore_it(tmp_path: Pat
     script = "trap '' TERM; echo ready; while :; do sleep 1; done"
     spec = train_spec(site)
     lines: list[str] = []
-    work = asyncio.create_task(run(site, spec, _shell_launcher(script), options(lines, grace_s=300)))
+    work = asyncio.create_task(run(site, spec, _shell_launcher(script), options(lines, grace_s=300, master_s=0)))
     await until(lambda: len(lines) == 4)
     os.kill(os.getpid(), signal.SIGINT)
     await asyncio.sleep(0.2)
@@ -187,10 +188,34 @@ async def test_a_killed_guard_ends_the_job_everywhere(tmp_path: Path, where: str
     spec = train_spec(site)
     lines: list[str] = []
     script = "echo up; exec sleep 600"
-    work = asyncio.create_task(run(site, spec, _shell_launcher(script), options(lines)))
+    work = asyncio.create_task(run(site, spec, _shell_launcher(script), options(lines, master_s=0)))
     await until(lambda: len(lines) == 4)
     state = json.loads((tmp_path / "servers/server2/.rankready/jobs" / spec.job / "state").read_text())
     os.kill(state[where][0], signal.SIGKILL)
     record = await asyncio.wait_for(work, 30)
     assert (record.exit, record.extra["cause"]) == (3, "server_lost")
     assert not tagged(spec.job)
+
+
+async def test_a_connection_lost_before_all_run_leaves_no_share_of_a_detached_job(tmp_path: Path) -> None:
+    site, _, _ = train_site(tmp_path, dead=("server2",))
+    spec = train_spec(site)
+    lone = options([], detach=True, master_s=0)
+    lone = replace(lone, times=replace(lone.times, start_s=2.0))
+    work = asyncio.create_task(run(site, spec, _shell_launcher("exec sleep 600"), lone))
+    await until(lambda: bool(tagged(spec.job)))
+    work.cancel()  # as if this program had been killed: no order is sent
+    await asyncio.gather(work, return_exceptions=True)
+    assert await asyncio.to_thread(eventually, lambda: not tagged(spec.job))
+
+
+async def test_a_rank_that_somebody_killed_is_said_to_be_killed(tmp_path: Path) -> None:
+    site, _, _ = train_site(tmp_path)
+    spec = train_spec(site)
+    lines: list[str] = []
+    script = 'echo up; if [ "$RANK" = 1 ]; then kill -9 $$; fi; exec sleep 600'
+    record = await run(site, spec, _shell_launcher(script), options(lines, master_s=0))
+    first = record.extra["first_failure"]
+    assert (first["rank"], first["signal"]) == (1, 9)
+    assert first["how"]["en"].startswith("signal 9 (SIGKILL)")
+    assert first["how"]["zh"].startswith("信号 9")

@@ -1,18 +1,29 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from guarded_job import eventually
 from stubborn_job import tagged
 from train_site import LAUNCH, options, train_site, train_spec
 
 from rankready.model.errors import PlanError
 from rankready.runs.job import run
-from rankready.runs.jobs import attach, ps, stop, table
+from rankready.runs.jobs import From, attach, ps, stop, table
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+
+async def until(true: Callable[[], bool]) -> None:
+    async with asyncio.timeout(30):
+        while not true():  # noqa: ASYNC110  (what is waited for is a line of another process)
+            await asyncio.sleep(0.02)
 
 
 async def test_ps_lists_jobs_of_all_servers_newest_first(tmp_path: Path) -> None:
@@ -93,6 +104,46 @@ async def test_attach_ends_a_detached_job_everywhere_when_one_rank_fails(tmp_pat
     record = await attach(site, spec.job, options([]))
     assert (record.exit, record.extra["first_failure"]["rank"]) == (1, 2)
     assert not tagged(spec.job)
+
+
+async def test_attach_shows_chosen_ranks_from_a_chosen_moment(tmp_path: Path) -> None:
+    site, _, _ = train_site(tmp_path)
+    spec = train_spec(site, "--steps", "100000", "--pause", "0.05")
+    await run(site, spec, LAUNCH, options([], detach=True))
+    try:
+        for since, holds_first in ((From.START, True), (From.NOW, False)):
+            lines: list[str] = []
+            work = asyncio.create_task(attach(site, spec.job, options(lines, ranks=frozenset({0})), since))
+            await until(lambda lines=lines: sum("step=" in x for x in lines) > 3)  # type: ignore[misc]
+            os.kill(os.getpid(), signal.SIGINT)
+            record = await work
+            assert (record.exit, record.extra["phase"]) == (0, "running")
+            assert {x.split("]")[0] for x in lines} == {"[0"}
+            assert any("step=1 " in x for x in lines) is holds_first
+        with pytest.raises(PlanError, match="has no rank 9; its ranks are 0 to 3"):
+            await attach(site, spec.job, options([], ranks=frozenset({9})))
+        assert tagged(spec.job)
+    finally:
+        await stop(site, spec.job, 1.0)
+
+
+async def test_a_detached_job_with_a_lease_lives_while_somebody_is_attached(tmp_path: Path) -> None:
+    site, _, said = train_site(tmp_path)
+    spec = train_spec(site, "--steps", "100000", "--pause", "0.05")
+    held = options([], detach=True)
+    held = replace(held, times=replace(held.times, lease_s=3.0))
+    await run(site, spec, LAUNCH, held)
+    lines: list[str] = []
+    work = asyncio.create_task(attach(site, spec.job, options(lines)))
+    await asyncio.sleep(4.0)  # longer than the lease
+    assert not work.done()
+    assert tagged(spec.job)
+    os.kill(os.getpid(), signal.SIGINT)
+    record = await work
+    assert (record.extra["attached"], record.extra["lease_s"]) == (True, 3.0)
+    assert any("goes on for 3 s" in t.en for t in said)
+    assert await asyncio.to_thread(eventually, lambda: not tagged(spec.job))
+    assert {j["cause"] for j in (await ps(site)).extra["jobs"]} == {"lease"}
 
 
 async def test_attach_of_an_unknown_job_says_so(tmp_path: Path) -> None:

@@ -45,6 +45,35 @@ async def test_an_unreachable_server_makes_it_incomplete(tmp_path: Path) -> None
     assert record.exit == 3
 
 
+FLAKY = """
+import os, sys
+sys.exit(0 if os.environ["TORCHELASTIC_RESTART_COUNT"] == "1" else 5)
+"""
+
+
+async def test_a_failed_job_is_started_again_as_a_job_of_its_own(tmp_path: Path) -> None:
+    site, _, said = train_site(tmp_path, servers=1)
+    script = tmp_path / "flaky.py"
+    script.write_text(FLAKY)
+    asked = Asked(argv=(str(script),), count=1)
+    record = await launch(site, asked, options([], max_restarts=3))
+    assert record.exit == 0
+    (before,) = record.extra["restarts"]
+    assert (before["cause"], before["first_failure"]["exit"]) == ("rank_failed", 5)
+    assert record.extra["job"] == before["job"] + "-r1"
+    assert any("starting again, 1 of at most 3" in t.en for t in said)
+
+
+async def test_restarts_end_at_their_limit_and_are_all_told(tmp_path: Path) -> None:
+    site, _, _ = train_site(tmp_path, servers=1)
+    script = tmp_path / "bad.py"
+    script.write_text("raise SystemExit(4)")
+    record = await launch(site, Asked(argv=(str(script),), count=1), options([], max_restarts=1))
+    assert (record.exit, len(record.extra["restarts"])) == (1, 1)
+    once = await launch(site, Asked(argv=(str(script),), count=1), options([]))
+    assert (once.exit, "restarts" in once.extra) == (1, False)
+
+
 def test_a_dry_run_says_each_process_as_a_line_that_a_shell_reads_the_same() -> None:
     lines: list[str] = []
     asked = Asked(argv=("train.py", "--name", "a b"), count=2, env={"X": "$HOME 'q'"}, sync=False)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankready.model.command import Command
-from rankready.runs.script import ask, compile_script, read_frames
+from rankready.runs.script import Frames, ask, compile_script, read_frames, stream
 from rankready.transports.local import LocalSession
 
 if TYPE_CHECKING:
@@ -120,3 +120,53 @@ async def test_nothing_is_left_in_the_temporary_folder(tmp_path: object) -> None
     env = {"PATH": "/usr/bin:/bin", "TMPDIR": str(tmp_path)}
     await ask(LocalSession(env), [sh("echo hello; echo bad >&2", stdin="x")])
     assert list(__import__("pathlib").Path(str(tmp_path)).iterdir()) == []
+
+
+def test_an_owner_that_hangs_twice_is_asked_no_more_and_others_are() -> None:
+    hang = [sh("sleep 30", timeout_s=1, owner="device0") for _ in range(4)]
+    replies = answers([*hang, sh("echo well", owner="device1"), sh("echo nobody")])
+    assert [(r.exit, r.tries) for r in replies[:4]] == [(None, 1), (None, 1), (None, 0), (None, 0)]
+    assert [r.stdout for r in replies[4:]] == ["well\n", "nobody\n"]
+
+
+def test_when_the_scripts_time_is_up_nothing_more_is_started() -> None:
+    commands = [sh("sleep 2", timeout_s=5), sh("echo late")]
+    script = compile_script(commands, nonce="rrtest", lanes=1, within_s=1)
+    done = subprocess.run(["/bin/sh", "-s"], input=script, capture_output=True, check=False, timeout=30)
+    first, late = read_frames(done.stdout, commands, "rrtest")
+    assert (first.exit, first.tries) == (0, 1)
+    assert (late.exit, late.tries, late.stdout) == (None, 0, "")
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize("gather_s", [0, 1])
+def test_workers_that_speak_at_once_do_not_mix_their_words(shell: str, gather_s: int) -> None:
+    text = "".join(f"line {n} of many\n" for n in range(400))
+    commands = [sh('printf %s "$1"', f"{i} {text}", lane=str(i % 4)) for i in range(24)]
+    script = compile_script(commands, nonce="rrtest", lanes=4, gather_s=gather_s)
+    done = subprocess.run([shell, "-s"], input=script, capture_output=True, check=False, timeout=60)
+    replies = read_frames(done.stdout, commands, "rrtest")
+    assert [r.stdout for r in replies] == [f"{i} {text}" for i in range(24)]
+
+
+@given(sizes=st.lists(st.integers(min_value=1, max_value=60), min_size=1, max_size=8))
+def test_frames_are_read_the_same_however_they_arrive(sizes: list[int]) -> None:
+    commands = [sh("a"), sh("b")]
+    whole = b"noise\nrrx 1 000 1 5 3 1.0 2.0\nfirstbad\nrrx 0 004 1 6 0 1.0 2.0\nsecond\nrrx end\n"
+    frames = Frames(commands, "rrx")
+    found: list[tuple[int, str]] = []
+    at = 0
+    for size in [*sizes, len(whole)]:
+        found += [(index, reply.stdout) for index, reply in frames.feed(whole[at : at + size])]
+        at += size
+    assert found == [(1, "first"), (0, "second")]
+    assert frames.ended
+
+
+async def test_a_stream_yields_what_came_before_the_script_was_killed() -> None:
+    leader = "kill -9 $(cut -d' ' -f6 /proc/self/stat); sleep 1"  # the script's own shell, which leads its session
+    commands = [sh("echo one"), sh("echo two"), sh(leader), sh("echo never")]
+    session = LocalSession({"PATH": "/usr/bin:/bin"})
+    found = [(index, reply.stdout) async for index, reply in stream(session, commands)]
+    assert found[:2] == [(0, "one\n"), (1, "two\n")]
+    assert all(index < 3 for index, _ in found)

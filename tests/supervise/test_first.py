@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import pytest
+
 from rankready.model.job import RankEnd
-from rankready.supervise.first import first_of
+from rankready.supervise.first import first_of, start_skew
 
 
 def end(rank: int, ended: float | None, *, exit: int | None = 1, signal: int | None = None) -> RankEnd:  # noqa: A002  (the field's name)
@@ -36,3 +38,9 @@ def test_who_failed_much_later_is_never_first() -> None:
     found = first_of((end(0, 5.0), end(1, 9.0), end(2, None)), tails)
     assert found is not None
     assert found.rank == 0
+
+
+def test_skew_lies_between_the_first_starts_of_servers() -> None:
+    assert start_skew({"a": (10.0, 10.2), "b": (11.5, 11.4)}) == (pytest.approx(1.4), {"a": 0.0, "b": 1.4})
+    assert start_skew({"a": (10.0,), "b": ()}) == (0.0, {"a": 0.0})
+    assert start_skew({"a": ()}) is None

@@ -8,6 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankready.model.job import (
+    Begin,
+    Begun,
     Cause,
     Exited,
     Finish,
@@ -282,3 +284,21 @@ def test_an_ended_job_does_nothing_more_and_nobody_over_is_told_to_stop(happened
             assert (state, actions) == (before, ())
         told = {a.server for a in actions if isinstance(a, Stop | Kill)}
         assert not told & (before.over | before.gone)
+
+
+def test_guards_are_told_once_all_servers_run_and_again_after_a_lost_connection() -> None:
+    state, actions = play(fresh(), [(Ready(server="a"), 1.0)])
+    assert not actions
+    state, actions = play(state, [(Ready(server="b"), 1.1)])
+    assert actions == [Begin(server="a"), Begin(server="b")]
+    state, _ = play(state, [(Begun(server="a"), 1.2), (Lost(server="b"), 1.3)])
+    assert state.begun == {"a"}
+    _, actions = play(state, [(Regained(server="b"), 1.4)])
+    assert Begin(server="b") in actions
+    _, actions = play(state, [(Lost(server="a"), 1.5), (Regained(server="a"), 1.6)])
+    assert not [a for a in actions if isinstance(a, Begin)]
+
+
+def test_a_start_that_was_given_up_is_confirmed_to_nobody() -> None:
+    _, actions = play(fresh(), [(StartFailed(server="a", reason="x"), 1.0), (Ready(server="b"), 1.1)])
+    assert not [a for a in actions if isinstance(a, Begin)]

@@ -1,4 +1,4 @@
-"""What a farm's make-believe server says: hccn_tool, npu-smi and a few programs of the host, in process (facts/hccn 3)."""
+"""What a farm's make-believe servers say: hccn_tool, npu-smi, a few programs of the host (facts/hccn 3)."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ GOT = "".join(f"recv seq={n},time=0.0{31 + n}000ms\n" for n in range(3))
 
 @dataclass
 class Words:
-    """The words of every server of a planned cluster. ``dead`` devices answer nobody; ``busy`` ones are in use."""
+    """The words of a planned cluster's servers; ``dead`` devices answer nobody, ``busy_probes`` are in use."""
 
     cluster: Cluster
     dead: set[Place] = field(default_factory=set)
-    busy: set[Place] = field(default_factory=set)
+    busy_probes: set[Place] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self._number = {s.name: n for n, s in enumerate(self.cluster.servers)}
@@ -38,7 +38,7 @@ class Words:
             a.interface.ip: p for p, a in self.cluster.addressing.items() if isinstance(a.interface.ip, IPv4Address)
         }
 
-    def answer(self, server: str, argv: Sequence[str]) -> Answer:
+    def answer(self, server: str, argv: Sequence[str]) -> Answer:  # noqa: PLR0911  (one a program)
         """Answer one call; a constant shell script of the product runs in a real shell, once for all servers."""
         match tuple(argv):
             case ("hccn_tool", "-i", device, *words):
@@ -58,7 +58,7 @@ class Words:
             case words:
                 return _really(words)
 
-    def _shell(self, server: str, shell: str, rest: tuple[str, ...]) -> Answer:
+    def _shell(self, server: str, shell: str, rest: tuple[str, ...]) -> Answer:  # noqa: PLR0911  (one a question)
         match rest:
             case ("hostname,user,os,clock",):
                 return f"hostname={server}\nuser=root\nos=Linux\nclock={time.time():.6f}\n", "", 0
@@ -89,9 +89,9 @@ class Words:
         return "\n".join(lines) + "\n"
 
     def _device(self, place: Place, words: tuple[str, ...]) -> Answer:
-        if place in self.busy:
-            return "hccn_tool is busy, please try again.\n", "", 11
         if words[:3] == ("-ping", "-g", "address"):
+            if place in self.busy_probes:
+                return "hccn_tool is busy, please try again.\n", "", 11
             return self._ping(place, IPv4Address(words[3]))
         planned = self.cluster.addressing[place]
         if words == ("-gateway", "-g") and planned.gateway is None:
@@ -106,7 +106,7 @@ class Words:
         return {
             ("-ip", "-g"): f"ipaddr:{planned.interface.ip}\nnetmask:{planned.interface.netmask}\n",
             ("-gateway", "-g"): f"default gateway:{planned.gateway}, Iface:eth{d}\n",
-            ("-netdetect", "-g"): f"netdetect address: {planned.netdetect or '0.0.0.0'}\n",
+            ("-netdetect", "-g"): f"netdetect address: {planned.netdetect or IPv4Address(0)}\n",
             ("-net_health", "-g"): f"net health status: {'Success' if planned.netdetect else 'Init'}\n",
             ("-link", "-g"): "link status: UP\n",
             ("-mac", "-g"): f"mac addr: 02:5e:{number >> 8:02x}:{number & 255:02x}:00:{d:02x}\n",

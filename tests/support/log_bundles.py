@@ -29,7 +29,7 @@ class Rank:
     rank: int
     host: str
     npu: int
-    pid: int
+    pid: int | None
     host_pid: int
     address: str
     hostip: str
@@ -79,7 +79,7 @@ class Bundle:
     def skewed(self, host: str, at: float) -> float:
         return at + self.skew.get(host, 0.0)
 
-    def plog(
+    def plog(  # noqa: PLR0913  (the parts of one line)
         self, r: Rank, at: float, text: str, *, level: str = "ERROR", module: str = "HCCL", part: str = "debug"
     ) -> None:
         name = f"plog-{r.pid}_{self.stamp(r, 1.0)}.log"
@@ -129,14 +129,18 @@ class Bundle:
             self.plog(
                 r,
                 t + 0.3,
-                f"Entry-HcclCommInitRootInfo{inner}:ranks[{len(self.ranks)}], rank[{r.rank}], rootinfo: host ip[{self.ranks[0].hostip}] port[60001] nicDeploy[1] identifier[{self.group}], deviceLogicId[{r.npu - self.first_npu}]",
+                f"Entry-HcclCommInitRootInfo{inner}:ranks[{len(self.ranks)}], rank[{r.rank}], rootinfo: host "
+                f"ip[{self.ranks[0].hostip}] port[60001] nicDeploy[1] identifier[{self.group}], "
+                f"deviceLogicId[{r.npu - self.first_npu}]",
                 level="INFO",
                 part="run",
             )
             self.plog(
                 r,
                 t + 0.4,
-                f"[HCCL_TRACE]SetupAgent rankNum[{len(self.ranks)}], rank[{r.rank}], rootInfo identifier[{self.group}], server[{addr}%{name}], logicDevId[{r.npu - self.first_npu}], phydevId[{r.npu}], deviceIp[{r.address}]",
+                f"[HCCL_TRACE]SetupAgent rankNum[{len(self.ranks)}], rank[{r.rank}], rootInfo "
+                f"identifier[{self.group}], server[{addr}%{name}], logicDevId[{r.npu - self.first_npu}], "
+                f"phydevId[{r.npu}], deviceIp[{r.address}]",
                 level="INFO",
                 part="run",
             )
@@ -144,7 +148,8 @@ class Bundle:
                 self.plog(
                     r,
                     at + 3.0,
-                    f"[HCCL_TRACE]HcclCommInitRootInfo{inner} success,take time [1098422]us, rankNum[{len(self.ranks)}], rank[{r.rank}]",
+                    f"[HCCL_TRACE]HcclCommInitRootInfo{inner} success,take time [1098422]us, "
+                    f"rankNum[{len(self.ranks)}], rank[{r.rank}]",
                     level="INFO",
                     part="run",
                 )
@@ -181,42 +186,51 @@ class Bundle:
             self.plog(
                 r,
                 t - 0.02,
-                f"The error from device(chipId:{r.npu}, dieId:0), serial number is 3, hccl fftsplus task timeout occurred during task execution, stream_id:5",
+                f"The error from device(chipId:{r.npu}, dieId:0), serial number is 3, hccl fftsplus task timeout "
+                "occurred during task execution, stream_id:5",
                 module="RUNTIME",
             )
             self.plog(
                 r,
                 t,
-                f"{tag_}Task run failed, base information is streamID:[5], taskID[27], taskType[Notify Wait], tag[{op}_{self.group}], AlgType(level 0-1-2):[x].",
+                f"{tag_}Task run failed, base information is streamID:[5], taskID[27], taskType[Notify Wait], "
+                f"tag[{op}_{self.group}], AlgType(level 0-1-2):[x].",
             )
             if not unknown:
                 self.plog(
                     r,
                     t + 0.001,
-                    f"{tag_}Task run failed, para information is notify id:[0x5], stage:[0], remote rank:[{other}], tag[{op}_{self.group}].",
+                    f"{tag_}Task run failed, para information is notify id:[0x5], stage:[0], remote "
+                    f"rank:[{other}], tag[{op}_{self.group}].",
                 )
             self.plog(
                 r,
                 t + 0.002,
-                f"{tag_}Task run failed, groupRank information is group:[{self.group}], user define information[], rankSize[{len(self.ranks)}], rankId[{r.rank}].",
+                f"{tag_}Task run failed, groupRank information is group:[{self.group}], user define "
+                f"information[], rankSize[{len(self.ranks)}], rankId[{r.rank}].",
             )
             self.plog(
                 r,
                 t + 0.003,
-                f"{tag_}Task run failed, opData information is timeStamp:[{when}], deviceId[{r.npu - self.first_npu}], index[{index}], count[4096], reduceType[sum], src[0x1], dst[0x2], dataType[bfp16].",
+                f"{tag_}Task run failed, opData information is timeStamp:[{when}], "
+                f"deviceId[{r.npu - self.first_npu}], index[{index}], count[4096], reduceType[sum], src[0x1], "
+                "dst[0x2], dataType[bfp16].",
             )
             self.say(r, t + 0.1, f"[rank{r.rank}]: Traceback (most recent call last):")
             self.say(r, t + 0.1, f'[rank{r.rank}]:   File "/opt/t.py", line 9, in <module>')
             self.say(
                 r,
                 t + 0.1,
-                f"[rank{r.rank}]: RuntimeError: npuSynchronizeDevice NPU function error: AclrtSynchronizeDeviceWithTimeout, error code is 507048",
+                f"[rank{r.rank}]: RuntimeError: npuSynchronizeDevice NPU function error: "
+                "AclrtSynchronizeDeviceWithTimeout, error code is 507048",
             )
             self.ptaerr(r, t, "ERR00100 PTA call acl api failed")
             text = (
-                f"Communication_Error_Timeout(EI0002): A timeout occurs when the Notify register waits for execution. Waiting peer rank: {'unknown' if unknown else other};"
+                "Communication_Error_Timeout(EI0002): A timeout occurs when the Notify register waits for "
+                f"execution. Waiting peer rank: {'unknown' if unknown else other};"
                 if new
-                else f"EI0002: The wait execution of the Notify register times out. Reason: has not received the Notify record from remote rank: [{'unknown' if unknown else other}]."
+                else "EI0002: The wait execution of the Notify register times out. Reason: has not received the "
+                f"Notify record from remote rank: [{'unknown' if unknown else other}]."
             )
             self.say(r, t + 0.1, f"[rank{r.rank}]: [PID: {r.pid}] {moment(self.skewed(r.host, t))} {text}")
             self.exited(r, t + 3.0, 1)
@@ -226,11 +240,12 @@ class Bundle:
         self.say(
             r,
             at + 0.1,
-            f"[rank{r.rank}]: [ERROR] {when:%Y-%m-%d-%H:%M:%S} (PID:{r.pid}, Device:{r.npu - self.first_npu}, RankID:{r.rank}) {text}",
+            f"[rank{r.rank}]: [ERROR] {when:%Y-%m-%d-%H:%M:%S} (PID:{r.pid}, Device:{r.npu - self.first_npu}, "
+            f"RankID:{r.rank}) {text}",
         )
 
     def beat(
-        self, accused: list[Rank], hearers: list[Rank], state: str, at: float, by: dict[int, Rank] | None = None
+        self, accused: list[Rank], hearers: list[Rank], state: str, at: float, *, by: dict[int, Rank] | None = None
     ) -> None:
         if not self.heartbeat:
             return
@@ -238,9 +253,15 @@ class Bundle:
             for a in accused:
                 who = (by or {}).get(a.rank) or (a if state == "ERROR CQE" else h)
                 if self.style in ("8.5", "9.0"):
-                    text = f"[TaskExecStage][HeartbeatAbnormal]local rank [{h.hostip}/{h.npu}]: crimer rank [{a.hostip}/{a.npu}] status[{state}] by informer rank [{who.hostip}/{who.npu}]"
+                    text = (
+                        f"[TaskExecStage][HeartbeatAbnormal]local rank [{h.hostip}/{h.npu}]: crimer rank "
+                        f"[{a.hostip}/{a.npu}] status[{state}] by informer rank [{who.hostip}/{who.npu}]"
+                    )
                 else:
-                    text = f"[HCCL_TRACE]rank [{h.hostip}/{h.npu}]: rank [{a.hostip}/{a.npu}] status[{state}] by rank [{who.hostip}/{who.npu}]"
+                    text = (
+                        f"[HCCL_TRACE]rank [{h.hostip}/{h.npu}]: rank [{a.hostip}/{a.npu}] status[{state}] by "
+                        f"rank [{who.hostip}/{who.npu}]"
+                    )
                 self.plog(h, at, text, level="INFO", part="run")
 
     def exited(self, r: Rank, at: float, code: int, *, stopped: bool = False) -> None:
@@ -250,7 +271,8 @@ class Bundle:
             self.put(
                 log,
                 at - 0.5,
-                f"W1203 {when:%H:%M:%S}.100000 281473 torch/distributed/elastic/multiprocessing/api.py:908] Sending process {r.host_pid} closing signal SIGTERM",
+                f"W1203 {when:%H:%M:%S}.100000 281473 torch/distributed/elastic/multiprocessing/api.py:908] "
+                f"Sending process {r.host_pid} closing signal SIGTERM",
             )
         names = {-9: " (SIGKILL)", -15: " (SIGTERM)", -11: " (SIGSEGV)"}
         self.put(log, at, f"[{0}]:")
@@ -290,10 +312,10 @@ class Bundle:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text("".join(f"{t}\n" for _, t in sorted(lines, key=lambda item: item[0])))
         for host in dict.fromkeys(r.host for r in self.ranks):
-            path = self.root / host / "os" / "dmesg"
-            if host not in self.unreachable and not path.exists() and "dmesg" not in str(self.gaps.get(host)):
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(f"[{asctime(self.skewed(host, 1.0))}] eth0: link up\n")
+            kernel = self.root / host / "os" / "dmesg"
+            if host not in self.unreachable and not kernel.exists() and "dmesg" not in str(self.gaps.get(host)):
+                kernel.parent.mkdir(parents=True, exist_ok=True)
+                kernel.write_text(f"[{asctime(self.skewed(host, 1.0))}] eth0: link up\n")
         offsets = {
             h: (self.skew.get(h, 0.0) if self.measured else None) for h in dict.fromkeys(r.host for r in self.ranks)
         }

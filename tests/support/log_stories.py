@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from log_bundles import moment
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from log_bundles import Bundle
+    from log_bundles import Bundle, Rank
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,8 @@ def stuck_in_a_subgroup(b: Bundle) -> Truth:
         b.plog(
             r,
             20,
-            f"Entry-HcclCommInitRootInfo:ranks[{len(half)}], rank[{n}], rootinfo: host ip[{half[0].hostip}] port[60002] nicDeploy[1] identifier[sub_1], deviceLogicId[0]",
+            f"Entry-HcclCommInitRootInfo:ranks[{len(half)}], rank[{n}], rootinfo: host ip[{half[0].hostip}] "
+            "port[60002] nicDeploy[1] identifier[sub_1], deviceLogicId[0]",
             level="INFO",
             part="run",
         )
@@ -156,13 +159,15 @@ def aicpu(b: Bundle) -> Truth:
     b.plog(
         r,
         121,
-        "ProcessStarsAicpuErrorInfo: The error from device(chipId:3, dieId:0), serial number is 1, there is an exception of aicpu error",
+        "ProcessStarsAicpuErrorInfo: The error from device(chipId:3, dieId:0), serial number is 1, there is an "
+        "exception of aicpu error",
         module="RUNTIME",
     )
     b.plog(
         r,
         121.001,
-        "PrintErrorInfo: Aicpu kernel execute failed, device_id=3, stream_id=2, fault kernel_name=GetNextFromQueue_1a2b3c4d",
+        "PrintErrorInfo: Aicpu kernel execute failed, device_id=3, stream_id=2, fault "
+        "kernel_name=GetNextFromQueue_1a2b3c4d",
         module="RUNTIME",
     )
     b.plog(r, 121.002, "synchronize stream failed, runtime result = 507018", module="ASCENDCL")
@@ -195,7 +200,9 @@ def ecc_new_driver(b: Bundle) -> Truth:
     b.dmesg(
         r.host,
         151,
-        f"[ascend] [fault_manager] event_id=0x80E01801; device_id={r.npu}; node_type=0x70[HBM]; event_type=0xc[multi bit ecc]; severity=3[Critical]; assertion=1[Event occur]; event_raised_time=1764770551000",
+        f"[ascend] [fault_manager] event_id=0x80E01801; device_id={r.npu}; node_type=0x70[HBM]; "
+        "event_type=0xc[multi bit ecc]; severity=3[Critical]; assertion=1[Event occur]; "
+        "event_raised_time=1764770551000",
     )
     b.plog(r, 151.5, "ProcRasErrorInfo: hbm multi bit ecc error, event_id=0x80e01801.", module="RUNTIME")
     b.exited(r, 154, 1)
@@ -221,11 +228,12 @@ def ecc_of_another(b: Bundle) -> Truth:
     return Truth("cause", "python_exception", (r.host,), (r.rank,), 301)
 
 
-def _cqe(b: Bundle, a, c, at: float) -> None:
+def _cqe(b: Bundle, a: Rank, c: Rank, at: float) -> None:
     b.plog(
         a,
         at,
-        f"[Heartbeat]cqe error status[12], time:[2025-12-03 14:00:00.000000],localIP[{a.address}], remoteIP:[{c.address}]",
+        f"[Heartbeat]cqe error status[12], time:[2025-12-03 14:00:00.000000],localIP[{a.address}], "
+        f"remoteIP:[{c.address}]",
     )
 
 
@@ -238,12 +246,14 @@ def link_down(b: Bundle) -> Truth:
     b.dmesg(
         c.host,
         241,
-        f"[ascend] [fault_manager] event_id=0x81078603; device_id={c.npu}; node_type=0x83[PORT]; event_type=0x3[port link status change(up to down)]; severity=2[Alarm]; assertion=1[Event occur]; x",
+        f"[ascend] [fault_manager] event_id=0x81078603; device_id={c.npu}; node_type=0x83[PORT]; "
+        "event_type=0x3[port link status change(up to down)]; severity=2[Alarm]; assertion=1[Event occur]; x",
     )
     b.dmesg(
         c.host,
         260,
-        f"[ascend] [fault_manager] event_id=0x81078603; device_id={c.npu}; node_type=0x83[PORT]; event_type=0x3[x]; severity=2[Alarm]; assertion=0[Event resume]; x",
+        f"[ascend] [fault_manager] event_id=0x81078603; device_id={c.npu}; node_type=0x83[PORT]; "
+        "event_type=0x3[x]; severity=2[Alarm]; assertion=0[Event resume]; x",
     )
     _cqe(b, a, c, 271)
     _cqe(b, c, a, 271)
@@ -259,7 +269,8 @@ def link_down_at_start(b: Bundle) -> Truth:
     b.plog(
         r,
         4.502,
-        f"[HcclSocket][Listen] socket type[0], listen on ip[{r.address}] and specific port[16666] fail. Please check the port status and whether the port is being used by other process.",
+        f"[HcclSocket][Listen] socket type[0], listen on ip[{r.address}] and specific port[16666] fail. Please "
+        "check the port status and whether the port is being used by other process.",
     )
     b.say(r, 4.7, f"[rank2]: EJ0002: [PID: {r.pid}] {moment_(b, r, 4.7)} The network port is down.")
     b.exited(r, 6, 1)
@@ -271,9 +282,7 @@ def link_down_at_start(b: Bundle) -> Truth:
     return Truth("cause", "link_down", (r.host,), (r.rank,), 4.5)
 
 
-def moment_(b: Bundle, r, at: float) -> str:
-    from log_bundles import moment
-
+def moment_(b: Bundle, r: Rank, at: float) -> str:
     return moment(b.skewed(r.host, at))
 
 
@@ -293,12 +302,14 @@ def hccs(b: Bundle) -> Truth:
         b.plog(
             r,
             181.01 + r.rank * 0.1,
-            f"[TaskExecStage][RunFailed][Host]Task run failed, para information is src:[0x1], dst:[0x2], size:[4096], notify id:[0x1], link type:[HCCS], remote rank:[{bad.rank}]",
+            "[TaskExecStage][RunFailed][Host]Task run failed, para information is src:[0x1], dst:[0x2], "
+            f"size:[4096], notify id:[0x1], link type:[HCCS], remote rank:[{bad.rank}]",
         )
         b.say(
             r,
             181.2,
-            f"[rank{r.rank}]: EI0012: [PID: {r.pid}] SDMA memory copy task exception occurred. Remote rank: [{bad.rank}].",
+            f"[rank{r.rank}]: EI0012: [PID: {r.pid}] SDMA memory copy task exception occurred. Remote rank: "
+            f"[{bad.rank}].",
         )
         b.exited(r, 184, 1)
     b.dmesg(bad.host, 181, f"[ascend] [ERROR] [dms_module] Event id=0x81a38605, dev_id={bad.npu}, assertion=1")
@@ -318,7 +329,8 @@ def hccs_without_event(b: Bundle) -> Truth:
         b.plog(
             r,
             181.01 + r.rank * 0.1,
-            f"Task run failed, para information is src:[0x1], dst:[0x2], size:[4096], notify id:[0x1], link type:[HCCS], remote rank:[{bad.rank}]",
+            "Task run failed, para information is src:[0x1], dst:[0x2], size:[4096], notify id:[0x1], link "
+            f"type:[HCCS], remote rank:[{bad.rank}]",
         )
         b.exited(r, 184, 1)
     b.exited(bad, 185, -15, stopped=True)
@@ -424,7 +436,8 @@ def tls(b: Bundle) -> Truth:
         b.put(
             f"{r.host}/ascend/log/run/device-{r.npu - b.first_npu}/device-{r.pid}_{b.stamp(r, 2.0)}.log",
             3.0,
-            f"[INFO] HCCP(3000,hccp_service.bin):{moment_(b, r, 3.0)} [rs_ssl.c:1529]tid:3000,rs_ssl_init(1529) : TLS SWITCH ({int(r is odd)})",
+            f"[INFO] HCCP(3000,hccp_service.bin):{moment_(b, r, 3.0)} [rs_ssl.c:1529]tid:3000,rs_ssl_init(1529) "
+            f": TLS SWITCH ({int(r is odd)})",
         )
         b.plog(r, 126 + r.rank * 0.01, "wait socket establish timeout, role[0] rank[1] timeout[120]")
         b.say(r, 126.2, f"[rank{r.rank}]: EI0006: [PID: {r.pid}] Getting socket times out.")
@@ -449,7 +462,9 @@ def tls_equal(b: Bundle) -> Truth:
         b.plog(
             r,
             126.01 + r.rank * 0.01,
-            f"[Create][DestLink]Transport init error! createLink para:rank[{r.rank}]-localUserrank[{r.rank}]-localIpAddr[{r.hostip}], dst_rank[{peer}]-remoteUserrank[{peer}]-remote_ip_addr[10.9.0.1], machineType[0]",
+            "[Create][DestLink]Transport init error! createLink "
+            f"para:rank[{r.rank}]-localUserrank[{r.rank}]-localIpAddr[{r.hostip}], "
+            f"dst_rank[{peer}]-remoteUserrank[{peer}]-remote_ip_addr[10.9.0.1], machineType[0]",
         )
         b.exited(r, 128, 1)
     return Truth("suspect", "stuck", (quiet.host,), (quiet.rank,), 6, 130)
@@ -462,12 +477,14 @@ def version(b: Bundle) -> Truth:
         b.plog(
             r,
             8,
-            f"errNo[0x04] Inconsistent {'CANN' if b.style == '8.2' else 'HCCL'} Versions. local_version {own}, remote_version {other}.",
+            f"errNo[0x04] Inconsistent {'CANN' if b.style == '8.2' else 'HCCL'} Versions. local_version {own}, "
+            f"remote_version {other}.",
         )
         b.say(
             r,
             8.2,
-            f"[rank{r.rank}]: EI0008: [PID: {r.pid}] The ops (cann-hccl) versions are inconsistent. The local version is {own}, while the remote version is {other}.",
+            f"[rank{r.rank}]: EI0008: [PID: {r.pid}] The ops (cann-hccl) versions are inconsistent. The local "
+            f"version is {own}, while the remote version is {other}.",
         )
         b.exited(r, 9, 1)
     return Truth("cause", "version_differs", tuple(dict.fromkeys(r.host for r in b.ranks)), None, 8)
@@ -483,7 +500,8 @@ def arguments(b: Bundle) -> Truth:
         b.say(
             r,
             12.1,
-            f"[rank{r.rank}]: EI0005: [PID: {r.pid}] The arguments for collective communication are inconsistent between ranks",
+            f"[rank{r.rank}]: EI0005: [PID: {r.pid}] The arguments for collective communication are inconsistent "
+            "between ranks",
         )
         b.exited(r, 13, 1)
     return Truth("cause", "arguments_differ", (odd.host,), (odd.rank,), 12)
@@ -527,7 +545,8 @@ def left_over(b: Bundle) -> Truth:
     b.say(
         r,
         4,
-        f"[rank3]: EJ0001: [PID: {r.pid}] Failed to initialize the HCCP process. Reason: Maybe the last training process is running.",
+        f"[rank3]: EJ0001: [PID: {r.pid}] Failed to initialize the HCCP process. Reason: Maybe the last training "
+        "process is running.",
     )
     b.ptaerr(r, 4.0, "ERR02200 DIST call hccl api failed.")
     b.exited(r, 5, 1)
@@ -589,7 +608,8 @@ def port(b: Bundle) -> Truth:
     b.plog(
         r,
         2.4,
-        f"[InitGroupStage][RanktableDetect] socket type[2], listen on ip[{r.hostip}%eth1] and specific port[60001] fail. Please check the port status and whether the port is being used by other process.",
+        f"[InitGroupStage][RanktableDetect] socket type[2], listen on ip[{r.hostip}%eth1] and specific "
+        "port[60001] fail. Please check the port status and whether the port is being used by other process.",
     )
     b.put(
         f"{r.host}/meta/ss_listen.txt",
@@ -601,7 +621,8 @@ def port(b: Bundle) -> Truth:
         b.traceback(
             w,
             6,
-            "RuntimeError: [1] is setting up HCCL communicator and retrieving hcclUniqueId from [0] via c10d key-value store by key '0', but store->get('0') got error: Connection reset by peer.",
+            "RuntimeError: [1] is setting up HCCL communicator and retrieving hcclUniqueId from [0] via c10d "
+            "key-value store by key '0', but store->get('0') got error: Connection reset by peer.",
         )
         b.exited(w, 7, 1)
     return Truth("cause", "port_in_use", (r.host,), (0,), 2.4)
@@ -637,7 +658,8 @@ def first_error_lost(b: Bundle) -> Truth:
     b.put(
         f"{r.host}/ascend/log/debug/plog/plog-{r.pid}_{b.stamp(r, 700.0)}.log",
         701,
-        f"[ERROR] RUNTIME({r.pid},python3):{moment_(b, r, 701)} [a.cc:1]{r.pid} GetError:[EXEC][DEFAULT]stream_id=5, runtime result = 507899",
+        f"[ERROR] RUNTIME({r.pid},python3):{moment_(b, r, 701)} [a.cc:1]{r.pid} "
+        "GetError:[EXEC][DEFAULT]stream_id=5, runtime result = 507899",
     )
     b.exited(r, 790, 1)
     b.beat([r], [x for x in b.ranks if x is not r], "STUCK", 201 + 300, by={r.rank: b.ranks[2]})

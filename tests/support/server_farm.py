@@ -144,16 +144,14 @@ class Farm:
             await self._answer(process, name, self.sick.get(name))
 
     async def _answer(self, process: asyncssh.SSHServerProcess[bytes], name: str, sick: Sick | None) -> None:
-        script = b""
-        while not script.endswith(END) and (data := await process.stdin.read(65536)):
-            script += data
+        script = await _script(process)
         if sick is Sick.STALLED:
             await asyncio.Event().wait()
         if sick is Sick.GARBAGE:
             process.stdout.write(b"\x1b[31m\x00\xff" * 300 + b"\nrr0 0 000 1 5 0 1 2\nhello\n")
             process.exit(0)
             return
-        nonce, gather_s, calls = calls_of(script.decode())
+        nonce, gather_s, calls = calls_of(script)
         said, last = b"", time.monotonic()
         for number, call in enumerate(calls):
             if sick in (Sick.HUNG, Sick.DIES) and number == len(calls) // 2:
@@ -171,6 +169,14 @@ class Farm:
                 said, last = b"", time.monotonic()
         process.stdout.write(said + f"\n{nonce} end\n".encode())
         process.exit(0)
+
+
+async def _script(process: asyncssh.SSHServerProcess[bytes]) -> str:
+    """What the client sends, to the end of its script: a stream stays open behind it."""
+    script = b""
+    while not script.endswith(END) and (data := await process.stdin.read(65536)):
+        script += data
+    return script.decode()
 
 
 async def _serve(link: socket.socket, options: asyncssh.SSHServerConnectionOptions) -> None:

@@ -1,4 +1,4 @@
-"""A job that won't go: a parent and nine children, each with a child of its own, all with a way to be missed.
+"""A job that won't go: a parent and ten children, each with a child of its own, all with a way to be missed.
 
 Run as ``python3 stubborn_job.py FOLDER``; every process notes its pid and start time as a file FOLDER/PID.
 """
@@ -12,6 +12,8 @@ import time
 from pathlib import Path
 
 FOLDER = Path(sys.argv[1]) if len(sys.argv) > 1 else Path()
+# the folder's number tells this job's sleepers from all others, for who looks from outside of its namespaces
+SECONDS = "600." + ("".join(c for c in FOLDER.name if c.isdigit()) or "0")
 
 
 def start_time(pid: int) -> int | None:
@@ -57,20 +59,27 @@ def ignore(*numbers: int) -> None:
 def sit() -> None:
     """Note this process and a sleeping child, then wait for ever."""
     note(os.getpid())
-    pid = os.spawnvp(os.P_NOWAIT, "sleep", ["sleep", "600"])  # noqa: S606  (no shell is meant)
+    pid = os.spawnvp(os.P_NOWAIT, "sleep", ["sleep", SECONDS])  # noqa: S606  (no shell is meant)
     note(pid)
     while True:
         time.sleep(600)
 
 
-def daemon(*, wiped: bool) -> None:
+def daemon(*, wiped: bool, silent: bool = False) -> None:
     os.setsid()
     if os.fork():
         os._exit(0)
     ignore(signal.SIGTERM)
+    if silent:
+        to_nowhere()
     if wiped:
         os.execve(sys.executable, [sys.executable, "-I", "-S", __file__, str(FOLDER), "sit"], {})  # noqa: S606  (no shell is meant)
     sit()
+
+
+def to_nowhere() -> None:
+    for number in (0, 1, 2):
+        os.dup2(os.open(os.devnull, os.O_RDWR), number)
 
 
 def own_session_and_deaf() -> None:
@@ -90,7 +99,8 @@ KINDS = (
     own_session_and_deaf,
     lambda: daemon(wiped=False),
     lambda: daemon(wiped=True),
-    lambda: [os.dup2(os.open(os.devnull, os.O_RDWR), n) for n in (0, 1, 2)],
+    lambda: daemon(wiped=True, silent=True),
+    to_nowhere,
     close_all,
     lambda: None,
 )
@@ -98,6 +108,7 @@ PROCESSES = 1 + 2 * len(KINDS)
 
 
 def main() -> None:
+    FOLDER.mkdir(parents=True, exist_ok=True)
     note(os.getpid())
     for kind in KINDS:
         if os.fork() == 0:

@@ -283,10 +283,12 @@ def run_site(ctx: click.Context, work: Callable[[Site], Awaitable[Record]], *, a
 
 
 def _verb(ctx: click.Context) -> str:
-    """The first word after the options: ``firewall`` for `firewall open`."""
-    while ctx.parent is not None and ctx.parent.parent is not None:
+    """The words of a verb as they were typed: ``check``, ``firewall open``."""
+    words: list[str] = []
+    while ctx.parent is not None:
+        words.insert(0, ctx.info_name or "")
         ctx = ctx.parent
-    return ctx.info_name or ""
+    return " ".join(words)
 
 
 def home_of(cluster: Cluster) -> Path:
@@ -342,4 +344,6 @@ class errors:  # noqa: N801  (reads as a statement: with errors(said))
 def interrupted(said: Said, verb: str) -> str:
     """Say that it was interrupted, and what stands."""
     stands = kept(verb, said.home())
-    return Text(en=f"interrupted; {stands.en}", zh=f"已中断；{stands.zh}").to(said.lang)
+    alone = Text(en="interrupted", zh="已中断")
+    told = alone if stands is None else Text(en=f"interrupted; {stands.en}", zh=f"已中断；{stands.zh}")
+    return told.to(said.lang)

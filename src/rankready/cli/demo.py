@@ -112,7 +112,7 @@ def COMMAND(ctx: click.Context, door: str, directory: str | None) -> None:  # no
     said: Said = ctx.obj
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)  # whatever ends the demo, the lab is torn down
-    with errors(said), _folder(directory) as folder:
+    with errors(said, "demo"), _folder(directory) as folder:
         code = _play(said, door, folder)
     sys.exit(code)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankready.cli._app import errors, json_option, say_to_stderr, show, with_site
+from rankready.cli._app import HOME, errors, json_option, say_to_stderr, show, with_site
 
 if TYPE_CHECKING:
     from rankready.cli._app import Said
@@ -53,7 +53,7 @@ def COMMAND(  # noqa: N802, PLR0913  (the catalogue's name; one parameter an opt
     key, known = _absolute(ssh_key), _absolute(known_hosts)
     with errors(said):
         record = asyncio.run(_look(said, _cluster(name, hosts, (key, known, jump)), path, force=force))
-        show(said, record, as_json=as_json, home=path.parent / ".rankready" if record.extra["file"] else None)
+        show(said, record, as_json=as_json, home=path.parent / HOME if record.extra["file"] else None)
     sys.exit(record.exit)
 
 
@@ -86,4 +86,4 @@ async def _look(said: Said, cluster: Cluster, path: Path, *, force: bool) -> Rec
     async def work(site: Site) -> Record:
         return await init(site, path, force=force)
 
-    return await with_site(cluster, path.parent / ".rankready", say_to_stderr(said), work)
+    return await with_site(cluster, path.parent / HOME, say_to_stderr(said), work)

@@ -30,6 +30,14 @@ _WIDTH = 100
 @click.option(
     "--format", "form", type=click.Choice(("html", "junit", "json", "text")), help="Whatever the ending says."
 )
+@click.option(
+    "--schema",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=lambda ctx, _, on: _schema(ctx) if on else None,
+    help="Print the JSON Schema of what verbs write with --json.",
+)
 @json_option
 @click.pass_obj
 def COMMAND(said: Said, record: str | None, output: str | None, form: str | None, *, as_json: bool) -> None:  # noqa: N802  (the catalogue's name)
@@ -52,12 +60,19 @@ def COMMAND(said: Said, record: str | None, output: str | None, form: str | None
     click.echo(str(path))
 
 
+def _schema(ctx: click.Context) -> None:
+    from importlib.resources import files  # noqa: PLC0415  (start-up time)
+
+    click.echo(files("rankready.reports").joinpath("data/schema.json").read_text(encoding="utf-8").rstrip("\n"))
+    ctx.exit()
+
+
 def _source(said: Said, record: str | None) -> Path:
     from rankready.records.store import latest  # noqa: PLC0415  (start-up time)
 
     if record is not None and Path(record).is_file():
         return Path(record)
-    home = Path(said.file).parent / ".rankready"
+    home = said.home()
     found = latest(home, record)
     return _none(said, home, record) if found is None else found
 
@@ -79,7 +94,7 @@ def _drawn(said: Said, source: Path, name: str) -> str:
 
 
 def _beside(said: Said, source: Path) -> Path:
-    return Path(said.file).parent / ".rankready" / "reports" / f"{source.stem}.html"
+    return said.home() / "reports" / f"{source.stem}.html"
 
 
 def _write(path: Path, text: str) -> None:

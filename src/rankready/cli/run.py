@@ -50,13 +50,13 @@ def COMMAND(ctx: click.Context, /, script: str, args: tuple[str, ...], **said: A
     wait for it until their collectives time out, or until `attach` or `stop` is used.
     """
     asked, options = _asked((script, *args), said), _options(said)
+    if (hint := misplaced(script, args)) is not None:
+        click.echo(hint.to(ctx.obj.lang), err=True)
 
     if said["dry_run"]:
         _show_dry_run(ctx, asked, options, as_json=said["as_json"])
         return
 
-    if (hint := misplaced(script, args)) is not None:
-        click.echo(hint.to(ctx.obj.lang), err=True)
     question = Text(en=f"start {script} on all servers?", zh=f"在所有服务器上启动 {script}？")
     agree_in_person(ctx.obj, question, yes=said["yes"])
 

@@ -69,6 +69,7 @@ def assemble(bundle: Bundle, book: Book) -> Case:
         listeners=bundle.listeners,
         read=frozenset(r for p in pages if (r := _rank_of(p, people)) is not None),
         seen_hosts=frozenset(p.host for p in bundle.pages),
+        ascend_read=frozenset(p.host for p in pages if p.stream is Stream.HOST),
         kernel_read=frozenset(p.host for p in bundle.pages if p.stream is Stream.KERNEL),
         began=_starts(pages, people, clocks, newest=False),
         log_from=_starts(tuple(p for p in pages if "/debug/" in f"/{p.file}"), people, clocks, newest=False),

@@ -17,6 +17,7 @@ from rankready.diagnose.operators import operators
 from rankready.diagnose.peers import peers
 from rankready.diagnose.silence import dark_hosts, silence
 from rankready.diagnose.storage import with_storage
+from rankready.diagnose.stubborn import stubborn
 from rankready.diagnose.verdict import Outcome, Verdict
 from rankready.kind.signature import Role
 from rankready.model.finding import Certainty
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from rankready.diagnose.case import Case
     from rankready.kind.signature import Fault
 
-RULES = (groups, hard, creation, peers, beats, links, operators, silence, edges, dark_hosts)
+RULES = (groups, hard, creation, peers, beats, links, operators, stubborn, silence, edges, dark_hosts)
 
 
 def judge(case: Case, faults: Mapping[str, Fault]) -> Verdict:
@@ -73,6 +74,7 @@ def _troubled(case: Case) -> bool:
 def _adjusted(case: Case, blame: Blame) -> Blame:
     """Take one step off where something on the accused host was not read, or its clock is only guessed."""
     gap = any(host in blame.hosts for host, _ in case.collected.gaps)
+    gap = gap or (bool(case.ascend_read) and any(h not in case.ascend_read for h in blame.hosts))
     clock = any(case.clocks[h].how == "unknown" for h in blame.hosts if h in case.clocks)
     elsewhere = bool(case.unread()) and blame.certainty is Certainty.SURE
     certainty = blame.certainty

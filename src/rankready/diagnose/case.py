@@ -57,6 +57,7 @@ class Case:
     read: frozenset[int] = frozenset()
     seen_hosts: frozenset[str] = frozenset()
     kernel_read: frozenset[str] = frozenset()
+    ascend_read: frozenset[str] = frozenset()
     began: Mapping[int, float] = field(default_factory=dict)  # rank → its process's start
     log_from: Mapping[int, float] = field(default_factory=dict)  # rank → start of the oldest error log that is left
     kinds: Mapping[str, str] = field(default_factory=dict)  # code → the fault that it proves

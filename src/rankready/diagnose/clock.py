@@ -30,7 +30,10 @@ class Witness:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offset:
-    """Printed minus true, seconds; ``error_s``: how wrong it may be; ``how``: measured, estimated, corrected, unknown."""
+    """Printed minus true, in seconds; ``error_s`` is how wrong it may be.
+
+    ``how``: measured, estimated, corrected, or unknown.
+    """
 
     seconds: float = 0.0
     error_s: float = 0.0

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rankready.diagnose.blame import Blame
-from rankready.kind.signature import Stream
+from rankready.kind.signature import Role, Stream
 from rankready.model.finding import Certainty
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def creation(case: Case) -> Blame | None:
     """Judge the missing ranks: late, on the wrong network card, never started, stuck before, or cut off."""
     scene = _scene(case)
     if scene is None:
-        return None
+        return _wrong_card(case, _unmade(case)) if _unmade(case).told else None
     dark = [r for r in scene.missing if r not in case.read]
     late = _late(case, scene)
     wrong = _wrong_card(case, scene)
@@ -55,6 +55,13 @@ def _scene(case: Case) -> Scene | None:
     moments = [e.at for r, e in entered.items() if r not in missing and e.at is not None]
     moments += [e.at for e in case.of("root_entry") if e.at is not None]
     return Scene(missing=missing, entered=entered, opened=min(moments, default=None), told=told)
+
+
+def _unmade(case: Case) -> Scene:
+    """No communicator ever stood, and nobody lists who is missing: somebody waited all the same."""
+    stood = bool(case.of("ready")) or not case.of("entry")
+    told = () if stood else tuple(e for r in case.waiting() if (e := case.first(r, Role.TIMEOUT, Role.LEFT)))
+    return Scene(missing=(), entered={}, opened=None, told=told)
 
 
 def _missing(case: Case, entered: Mapping[int, Event]) -> tuple[int, ...]:
@@ -199,9 +206,13 @@ def _absent(case: Case, scene: Scene, dark: Sequence[int]) -> Blame | None:
 def _before_entry(case: Case, scene: Scene) -> Blame | None:
     """Ranks that run but never entered: they stand somewhere before HCCL."""
     logged = {e.rank for e in case.of("limit", "card") if e.stream is Stream.HOST}
+    # a server of which no process opened a log, though what its ranks printed was read, never came that far
+    logged |= {r for r in scene.missing if r in case.read and case.roster.host_of(r) not in case.ascend_read}
     ranks = tuple(r for r in scene.missing if r in logged and r not in scene.entered)
     if not ranks or not scene.entered:
         return None
+    if long := _longest(case, ranks):
+        return _never_entered(case, scene, tuple(r for r in ranks if case.roster.host_of(r) in long))
     return Blame(
         kind="stuck",
         hosts=case.hosts_of(ranks),
@@ -212,6 +223,22 @@ def _before_entry(case: Case, scene: Scene) -> Blame | None:
         codes=("EI0015",),
         fields={"pid": str(case.roster.by_rank[ranks[0]].pid or "PID")},
         place_known=len(case.hosts_of(ranks)) == 1,
+        witnesses=len(scene.told),
+    )
+
+
+def _never_entered(case: Case, scene: Scene, ranks: tuple[int, ...]) -> Blame:
+    """Ranks that were still busy, by their own words, when the root's patience was over."""
+    delay = max(_longest(case, ranks).values())
+    return Blame(
+        kind="late_start",
+        hosts=case.hosts_of(ranks),
+        ranks=ranks,
+        at=None if scene.opened is None else scene.opened + case.connect_s,
+        certainty=Certainty.LIKELY,
+        lines=(*_why_late(case, ranks), scene.told[0].line),
+        codes=("EI0015",),
+        fields={"late": f"{delay:.0f}", "limit": f"{case.connect_s:.0f}"},
         witnesses=len(scene.told),
     )
 

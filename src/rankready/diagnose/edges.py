@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rankready.diagnose.blame import Blame
 from rankready.diagnose.follow import circles, sinks
+from rankready.diagnose.stubborn import heeded
 from rankready.model.finding import Certainty
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def edges(case: Case) -> Blame | None:
             certainty=Certainty.MAYBE,
             lines=lines,
             fields={"pid": str(case.roster.by_rank[first].pid or "PID")},
-            place_known=len(ends) == 1 and first in case.read,
+            place_known=len(ends) == 1 and first in case.read and not heeded(case, first),
             witnesses=len(waits),
         )
     ring = circles(waits)

@@ -242,6 +242,8 @@ def _blame(case: Case, chosen: Claim, claims: Sequence[Claim]) -> Blame:
     lines = [line for c in same for line in c.lines[:2]] if len(same) == 1 else [c.lines[0] for c in same if c.lines]
     for rank in ranks:
         lines += _end_line(case, rank) if rank in case.ends and case.ends[rank].failed else []
+    if not lines:
+        lines = _named_by_others(case, ranks)
     sources = {line.file for line in lines}
     more = outside(case, chosen.rank, chosen.kind, chosen.fields)
     lines = distinct([*lines[:2], *more.lines, *lines[2:]])
@@ -259,6 +261,12 @@ def _blame(case: Case, chosen: Claim, claims: Sequence[Claim]) -> Blame:
         place_known=chosen.kind not in WEAK or len(ranks) == 1,
         witnesses=len(sources),
     )
+
+
+def _named_by_others(case: Case, ranks: Sequence[int]) -> list[Line]:
+    """Where nothing of the rank itself can be quoted: those that say that it was gone."""
+    named = {str(r) for r in ranks}
+    return [e.line for e in case.of("waited_for") if named & set(e.fields["peers"].replace(" ", "").split(","))]
 
 
 def _exit_codes(case: Case, ranks: Sequence[int], known: Sequence[str]) -> tuple[str, ...]:

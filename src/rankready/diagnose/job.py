@@ -133,12 +133,22 @@ def _ends(result: Json, processes: tuple[Process, ...]) -> Iterator[End]:
             signal=signal if isinstance(signal, int) else None,
             at=_number(item.get("ended")),
             epoch=True,
-            stopped=signal in _STOPS and first.get("rank") != rank,
+            stopped=_stopped(item, first),
             file="result.json",
         )
 
 
-_STOPS = (15, 9)
+TERM, KILL = 15, 9
+GRACE_S = 1.0  # a guard that stops a job's ranks kills none sooner
+
+
+def _stopped(item: dict[str, Any], first: dict[str, Any]) -> bool:
+    """Tell whether a signal was the guard's: it stops all others once one has failed."""
+    if not first or (item.get("rank"), item.get("server")) == (first.get("rank"), first.get("server")):
+        return False
+    ended, began = _number(item.get("ended")), _number(first.get("ended"))
+    late = ended is None or began is None or ended >= began + GRACE_S
+    return item.get("signal") == TERM or (item.get("signal") == KILL and late)
 
 
 def _list(value: Json) -> list[dict[str, Any]]:

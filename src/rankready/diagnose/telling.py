@@ -193,7 +193,11 @@ def not_checked(case: Case) -> list[str]:
     absent = [r for r in case.unread() if case.roster.host_of(r) not in case.collected.unreachable]
     if absent:
         found.append(f"rank {spans(tuple(absent))}: no log")
+    if not case.ascend_read and case.roster.ranks:
+        found.append("no Ascend logs on any server")
     for host in case.roster.names:
+        if case.ascend_read and host in case.seen_hosts and host not in case.ascend_read:
+            found.append(f"{host}: no Ascend logs")
         if host not in case.collected.unreachable and host not in case.kernel_read and host in case.seen_hosts:
             found.append(f"{host}: no kernel log")
     return found

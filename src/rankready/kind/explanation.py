@@ -25,6 +25,26 @@ class Explanation:
     mend: Text
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """What one code means where no check's file tells it. ``means`` None: the title says it all.
+
+    A module that judges by codes of its own offers ``CODES: Mapping[str, Rule]``.
+    """
+
+    name: str
+    title: Text
+    matters: Text
+    mend: Text
+    means: Text | None = None
+
+    def explanation(self) -> Explanation:
+        """Return it in the sections that every code has."""
+        return Explanation(
+            statement=self.title.en, means=self.means or self.title, matters=self.matters, mend=self.mend
+        )
+
+
 def read(docstring: str) -> Explanation:
     """Read the docstring of a check's module; raises ValueError naming the section that is missing or empty."""
     lines = inspect.cleandoc(docstring).splitlines()

@@ -82,7 +82,7 @@ def _leaf_lines(wiring: Wiring) -> Iterator[str]:
     yield f"link add mgmt address {LEAF_MAC} type bridge"
     yield f"addr add {LEAF_ADDRESS}/{MANAGEMENT_PREFIX} dev mgmt"
     yield "link set mgmt up"
-    yield f"link add mctl type veth peer name mgmt0 netns {os.getpid()}"
+    yield f"link add mctl address {LEAF_MAC} type veth peer name mgmt0 netns {os.getpid()}"
     yield "link set mctl master mgmt up"
     for machine in wiring.machines:
         port = f"m{machine.number}"

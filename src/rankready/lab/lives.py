@@ -92,11 +92,14 @@ class Lives:
         if server not in self.pids or not self.alive(server):
             return
         members = sweep.inhabitants(self.pids[server])
-        if gate in (Gate.HUNG, Gate.OFF):
-            sweep.send(members, signal.SIGSTOP)  # without power they are gone in a moment
+        if gate is Gate.HUNG:
+            sweep.send(members, signal.SIGSTOP)
             return
         if before is Gate.HUNG:
-            sweep.send(members, signal.SIGCONT)
+            # nsenter stops itself with its child, and then neither wakes nor reaps it
+            sweep.send(members | sweep.holders(members), signal.SIGCONT)
+        if gate is Gate.OFF:
+            return
         if self.spec.ssh is Ssh.OPENSSH:
             self.run(server, "sh", "-ec", sshd.STOP if gate is Gate.DEAD else sshd.START)
             if gate is Gate.OPEN:

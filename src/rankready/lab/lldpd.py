@@ -52,7 +52,7 @@ class Daemons:
             lines += self._leaf_port(place)
         config = STATE / "leaf.conf"
         config.write_text("".join(f"{line}\n" for line in lines))
-        words = ("lldpd", "-u", str(_LEAF_SOCKET), "-O", str(config), "-I", "ge*", "-C", "mgmt")
+        words = ("lldpd", "-u", str(_LEAF_SOCKET), "-O", str(config), "-I", "ge*,mctl", "-C", "mctl")
         entering.told(("nsenter", f"--net={NETNS / 'leaf'}", *words), "lldpd of the leaf")
 
     def boot_line(self) -> str:
@@ -68,8 +68,18 @@ class Daemons:
 
     def hears(self, device: Place) -> bool:
         """Tell whether the device heard what its cable's far end says now. Raises LabError."""
-        socket = f"/proc/{self.pids[device.name]}/root/run/lldpd/npu{device.device}.sock"
-        done = entering.ran(("lldpcli", "-u", socket, "-f", "keyvalue", "show", "neighbors", "details"), "lldpcli")
+        # inside the server: Debian's lldpcli takes its own account's rights, which see no other process's root
+        words = (
+            "lldpcli",
+            "-u",
+            f"/run/lldpd/npu{device.device}.sock",
+            "-f",
+            "keyvalue",
+            "show",
+            "neighbors",
+            "details",
+        )
+        done = entering.ran((*entering.enter(self.pids[device.name]), *words), "lldpcli")
         heard = dict(line.partition("=")[::2] for line in done.stdout.splitlines())
         wanted = speech.to_device(self.wiring, device)
         port = next((heard[k] for key in _PORT_KEYS if (k := f"lldp.eth0.port.{key}") in heard), "")

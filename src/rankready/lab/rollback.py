@@ -30,7 +30,7 @@ class Recorded:
         for step in reversed(self._back):
             try:
                 step()
-            except LabError as error:
+            except (LabError, OSError) as error:
                 failed.append(str(error))
         self._back.clear()
         return failed
@@ -89,7 +89,12 @@ class Recorded:
     def set_conf(self, server: str, text: str) -> None:
         """Back: the whole file."""
         before = self.inner.conf(server)
-        self._back.append(lambda: self.inner.set_conf(server, before))
+
+        def back() -> None:
+            if self.inner.conf(server) != before:  # what kept it from being written would do so again
+                self.inner.set_conf(server, before)
+
+        self._back.append(back)
         self.inner.set_conf(server, text)
 
     def drop(self, device: Place, percent: int, direction: Direction) -> None:

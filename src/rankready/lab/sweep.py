@@ -67,6 +67,13 @@ def inhabitants(pid: int) -> set[Process]:
     return found
 
 
+def holders(processes: set[Process]) -> set[Process]:
+    """The living parents of these that are not among them: whoever must reap them."""
+    pids = {p.pid for p in processes}
+    parents = {stat.parent for p in processes if (stat := _stat(p.pid)) is not None} - pids
+    return {found for pid in parents if (found := find(pid)) is not None}
+
+
 def tagged(lab: str, *more: str) -> set[Process]:
     """Every living process that carries this lab's tag, and ``more`` (``KEY=value``), as items of its environment."""
     items = {item.encode() for item in (f"{TAG}={lab}", *more)}

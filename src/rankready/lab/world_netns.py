@@ -67,21 +67,26 @@ class NetnsWorld(ByTool):
         if far and up and (kept := self._kept.pop(far, None)) and far.name not in self._off:
             self.carry(far, kept)
 
-    def _relink(self, device: Place) -> None:
-        """Make a cable carry or not, after all that is in force; returns once the devices at its ends notice."""
+    def _relink(self, *devices: Place) -> None:
+        """Make cables carry or not, after all that is in force; returns once the devices at their ends notice."""
+        for device in devices:
+            far = self.wiring.fibres.get(device)
+            if far is None:
+                down = device in self._cut or device.name in self._off
+                ip("leaf", "link", "set", self.wiring.ports[device].kernel, _state(up=not down))
+                continue
+            for end, other in ((device, far), (far, device)):
+                down = other in self._cut or end.name in self._off
+                ip(self.wiring.netns(end), "link", "set", "eth0", _state(up=not down))
+        for device in devices:
+            self._settle_cable(device)
+
+    def _settle_cable(self, device: Place) -> None:
         far = self.wiring.fibres.get(device)
         ends = (device, *([far] if far else []))
-        off = [end for end in ends if end.name in self._off]
-        if far:
-            for end, other in ((device, far), (far, device)):
-                down = other in self._cut or end in off
-                ip(self.wiring.netns(end), "link", "set", "eth0", "down" if down else "up")
-        else:
-            down = device in self._cut or bool(off)
-            ip("leaf", "link", "set", self.wiring.ports[device].kernel, "down" if down else "up")
-        up = not off and not any(end in self._cut for end in ends)
+        up = not any(end in self._cut or end.name in self._off for end in ends)
         for end in ends:
-            if end not in off:
+            if end.name not in self._off:
                 self._settle(end, up=up)
                 self._note(end, up)
 
@@ -161,7 +166,10 @@ class NetnsWorld(ByTool):
         if what.address and what.gateway:
             lines.append(f"route replace default via {what.gateway} dev eth0 onlink")
         ip_batch(self.wiring.netns(device), lines)
-        # Who had learnt the old pairing of address and MAC would go on believing it for up to a minute.
+        self._forget_neighbours()
+
+    def _forget_neighbours(self) -> None:
+        """Who learnt an old pairing of address and MAC, or that nobody answers, goes on believing it for a while."""
         for place, _ in self.wiring.devices():
             with calls.inside(NETNS / self.wiring.netns(place)):
                 calls.forget_neighbours("eth0")
@@ -230,8 +238,7 @@ class NetnsWorld(ByTool):
             ip("leaf", "link", "set", management, "down")
             if self.lives.alive(server):
                 self.lives.end(server)
-            for device in devices:
-                self._relink(device)
+            self._relink(*devices)
             return
         ip("leaf", "link", "set", management, "up")
         if not self.lives.alive(server):
@@ -239,9 +246,9 @@ class NetnsWorld(ByTool):
                 ip_batch(self.wiring.netns(device), _FORGET)
             self.lives.start(server)
         self._off.discard(server)
-        for device in devices:
-            self._relink(device)
+        self._relink(*devices)
         self.recover(server)
+        self._forget_neighbours()
         self.set_gate(server, Gate.OPEN)
 
     def turn(self, device: Place, values: Mapping[str, str]) -> dict[str, str]:
@@ -337,6 +344,10 @@ class NetnsWorld(ByTool):
             yield
         finally:
             os.close(fd)
+
+
+def _state(*, up: bool) -> str:
+    return "up" if up else "down"
 
 
 def _links(text: str) -> list[dict[str, Any]]:

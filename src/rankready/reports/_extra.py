@@ -148,6 +148,26 @@ def _known(rank: Mapping[str, Json]) -> bool:
     return rank.get("signal") is not None or rank.get("exit") is not None
 
 
+def rank_rows(extra: Mapping[str, Json]) -> list[dict[str, str]]:
+    """Return every rank as a row of a table: rank, server, local_rank, how it ended, and what that means."""
+    return [
+        {
+            "rank": words.either(r.get("rank"), Lang.EN),
+            "server": words.either(r.get("server"), Lang.EN),
+            "local_rank": words.either(r.get("local_rank"), Lang.EN),
+            "ending": _ending(r),
+            "outcome": _meaning(r),
+        }
+        for r in _objects(extra.get("ranks"))
+    ]
+
+
+def _meaning(rank: Mapping[str, Json]) -> str:
+    if not _known(rank):
+        return "unknown"
+    return "pass" if rank.get("exit") == 0 and rank.get("signal") is None else "fail"
+
+
 def goes_on(extra: Mapping[str, Json], lang: Lang, width: int) -> Section:
     """Return what to do after a stop, where the verb says it."""
     told = words.either(extra.get("next"), lang)

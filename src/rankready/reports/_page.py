@@ -12,14 +12,16 @@ body { margin: 0; background: var(--ground); color: var(--ink);
   font: 15px/1.5 system-ui, "PingFang SC", "Microsoft YaHei", "Noto Sans CJK SC", sans-serif; }
 main, header { max-width: 1100px; margin: 0 auto; padding: 0 20px; }
 header { padding-top: 28px; }
-h1 { font-size: 1.7em; margin: 0; } h2 { font-size: 1.1em; margin: 0 0 10px; }
+h1 { font-size: 1.7em; margin: 0; overflow-wrap: anywhere; } h2 { font-size: 1.1em; margin: 0 0 10px; }
+p { margin: 0; } p + p, table + p { margin-top: 6px; }
 .state { font-weight: 700; } .s0 { color: var(--pass); } .s1, .s2 { color: var(--fail); } .s3,
   .s130 { color: var(--unknown); }
 .meta { color: var(--soft); margin: 4px 0 14px; }
 section { background: var(--paper); border: 1px solid var(--line); border-radius: 8px; padding: 16px 18px;
   margin: 0 0 16px; }
 .simulated { background: var(--warn); color: var(--paper); padding: 10px 20px; text-align: center; font-weight: 700; }
-.finding { border-left: 4px solid var(--line); padding: 2px 0 2px 12px; margin: 0 0 14px; }
+.finding { border-left: 4px solid var(--line); padding: 2px 0 2px 12px; margin: 0 0 14px; overflow-wrap: anywhere; }
+.finding:last-child { margin-bottom: 0; } .finding .said { font-weight: 600; }
 .finding.fail { border-color: var(--fail); } .finding.warn { border-color: var(--warn); }
   .finding.unknown { border-color: var(--unknown); }
 .mark { display: inline-block; min-width: 4.5em; font-weight: 700; }
@@ -32,18 +34,31 @@ pre { background: var(--ground); padding: 8px 10px; border-radius: 6px; overflow
 details > summary { cursor: pointer; color: var(--soft); }
 .remedy { color: var(--soft); }
 .scroll { overflow-x: auto; }
-table { border-collapse: collapse; width: 100%; } th, td { text-align: left; padding: 4px 12px 4px 0;
+table { border-collapse: collapse; } th, td { text-align: left; padding: 4px 22px 4px 0;
   border-bottom: 1px solid var(--line); vertical-align: top; }
-th { color: var(--soft); font-weight: 600; } td.n, th.n { text-align: right; }
-.grid td { text-align: center; padding: 2px 5px; font-weight: 700; } .grid td.name { text-align: left;
-  font-weight: 400; }
+tr:last-child > td { border-bottom: 0; }
+th { color: var(--soft); font-weight: 600; white-space: nowrap; } td.n, th.n { text-align: right; }
+.grid td, .grid th { text-align: center; padding: 2px 7px; font-weight: 700; }
+.grid th { writing-mode: vertical-rl; transform: rotate(180deg); font-size: .8em; padding: 7px 2px; }
+.grid td.name { text-align: left; font-weight: 400; padding-left: 0; }
+.grid td.fail, .grid td.unknown, .grid td.warn { background: var(--ground); border-radius: 3px; }
 .pick { position: absolute; opacity: 0; } .langs { float: right; color: var(--soft); }
 .langs label { cursor: pointer; padding: 2px 6px; border-radius: 4px; }
 #en:checked ~ * .zh, #zh:checked ~ * .en { display: none; }
 #en:checked ~ header label[for=en], #zh:checked ~ header label[for=zh] { background: var(--line); color: var(--ink); }
 .pick:focus-visible ~ header .langs { outline: 2px solid var(--unknown); }
 footer { color: var(--soft); max-width: 1100px; margin: 0 auto; padding: 0 20px 30px; }
-@media print { body { background: #fff; } section { break-inside: avoid; } .langs { display: none; } }
+@media print {
+  :root { --ink: #000; --soft: #444; --line: #bbb; --paper: #fff; --ground: #fff; --fail: #8c1d18; --warn: #6b4700;
+    --unknown: #3d3188; --pass: #0f5a34; --skip: #555; }
+  body { font-size: 11px; } main, header, footer { max-width: none; padding: 0; } header { padding-top: 0; }
+  section { border: 0; padding: 0; } h2 { border-bottom: 1px solid var(--line); break-after: avoid; }
+  .finding, tr { break-inside: avoid; } thead { display: table-header-group; } .langs { display: none; }
+  .simulated { color: #000; background: #fff; border: 2px solid #000; } pre { border: 1px solid var(--line); }
+  details > summary { list-style: none; } details::details-content { content-visibility: visible; height: auto; }
+  .scroll { overflow: visible; }
+}
+@media (max-width: 600px) { main, header { padding: 0 10px; } .langs { float: none; } section { padding: 12px; } }
 """
 
 PAGE = """
@@ -67,21 +82,33 @@ PAGE = """
 <header>
 <div class="langs"><label for="en">English</label><label for="zh">中文</label></div>
 <h1><span class="state s{{ exit }}">{{ both(state) }}</span> · rankready {{ verb }} · {{ cluster }}</h1>
-<p class="meta">{{ both(sizes) }} · {{ started }} · {{ both(duration) }} · {{ t("exit", "退出码") }} {{ exit }}</p>
+<p class="meta">{% if sizes.en %}{{ both(sizes) }} · {% endif -%}
+{{ started }} · {{ both(duration) }} · {{ t("exit", "退出码") }} {{ exit }}</p>
 </header>
 <main>
-{% if counts.en or coverage.en %}<section>
+{% if counts.en or coverage.en or next.en %}<section>
 {% if counts.en %}<p>{{ both(counts) }}</p>{% endif %}
 {% if coverage.en %}<p>{{ both(coverage) }}</p>{% endif %}
+{% if next.en %}<p>{{ t("Next: ", "处理：") }}<code>{{ both(next) }}</code></p>{% endif %}
 </section>{% endif %}
 {% if cause.en %}<section><h2>{{ t("Cause", "原因") }}</h2>
 <pre class="en">{{ cause.en }}</pre><pre class="zh">{{ cause.zh }}</pre></section>{% endif %}
+{% if job.en or ranks %}<section><h2>{{ t("Job", "作业") }}</h2>
+{% if job.en %}<pre class="en">{{ job.en }}</pre><pre class="zh">{{ job.zh }}</pre>{% endif %}
+{% if ranks %}<details{% if ranks_bad %} open{% endif %}><summary>{{ t("Ranks", "各 rank") }}</summary>
+<div class="scroll"><table>
+<thead><tr><th class="n">rank</th><th>{{ t("server", "服务器") }}</th><th class="n">local_rank</th>
+<th>{{ t("ended", "结束") }}</th></tr></thead>
+{% for r in ranks %}<tr><td class="n">{{ r.rank }}</td><td class="where">{{ r.server }}</td>
+<td class="n">{{ r.local_rank }}</td><td class="{{ r.outcome }}">{{ r.ending }}</td></tr>
+{% endfor %}</table></div>{% if ranks_left %}<p>{{ t("and more:", "另有：") }} {{ ranks_left }}</p>{% endif %}
+</details>{% endif %}</section>{% endif %}
 {% if findings %}<section><h2>{{ t("Findings", "发现的问题") }}</h2>
 {% for f in findings %}<div class="finding {{ f.outcome }}">
 <span class="mark">{{ both(f.mark) }}</span> <code>{{ f.codes }}</code> <span class="where">{{ f.where }}</span>
 {%- if f.count > 1 %} ({{ f.count }}){% endif %}
-<div>{{ both(f.message) }}</div>
-{% if f.remedy.en %}<div class="remedy">{{ t("Next", "处理") }}: {{ both(f.remedy) }}</div>{% endif %}
+<div class="said">{{ both(f.message) }}{% if f.varied %}{{ t(", and alike", " 等") }}{% endif %}</div>
+{% if f.remedy.en %}<div class="remedy">{{ t("Next: ", "处理：") }}<code>{{ both(f.remedy) }}</code></div>{% endif %}
 {% if f.evidence %}<details><summary>{{ t("Evidence", "证据") }}</summary>
 {% for e in f.evidence %}<pre>$ {{ e.command }}{% if e.at %}   # {{ e.at }}{% endif %}
 {% for line in e.lines %}{{ line }}
@@ -93,8 +120,8 @@ PAGE = """
 {% for p in problems %}<div class="finding fail"><code>{{ p.rule }}</code> <span class="where">{{ p.where }}</span>
 <div>{{ both(p.message) }}</div></div>{% endfor %}</section>{% endif %}
 {% if suspects %}<section><h2>{{ t("Suspects", "疑点") }}</h2><div class="scroll"><table>
-<tr><th>{{ t("places", "位置") }}</th><th>{{ t("kind", "类型") }}</th><th>{{ t("certainty", "把握") }}</th>
-<th>{{ t("witnesses", "见证") }}</th><th>{{ t("next test", "下一步测试") }}</th></tr>
+<thead><tr><th>{{ t("places", "位置") }}</th><th>{{ t("kind", "类型") }}</th><th>{{ t("certainty", "把握") }}</th>
+<th>{{ t("witnesses", "见证") }}</th><th>{{ t("next test", "下一步测试") }}</th></tr></thead>
 {% for s in suspects %}<tr><td class="where">{{ s.places }}</td><td>{{ s.kind }}</td><td>{{ s.certainty }}</td>
 <td>{{ s.witnesses }}</td><td>{{ both(s.next_test) }}</td></tr>
 {% endfor %}</table></div></section>{% endif %}
@@ -102,22 +129,23 @@ PAGE = """
 <pre class="en">{{ remarks.en }}</pre><pre class="zh">{{ remarks.zh }}</pre></section>{% endif %}
 {% if steps %}<section><h2>{{ t("Steps", "步骤") }}</h2><table>
 {% for s in steps %}<tr><td class="{{ s.outcome }}">{{ both(s.mark) }}</td><td>{{ s.verb }}</td>
-<td>{{ both(s.duration) }}</td><td>{{ s.note }}</td></tr>
+<td class="n">{{ both(s.duration) }}</td><td class="n">{{ s.note }}</td></tr>
 {% endfor %}</table></section>{% endif %}
 {% if changes %}<section><h2>{{ t("Changes", "变更") }}</h2><div class="scroll"><table>
-<tr><th></th><th>{{ t("place", "位置") }}</th><th>{{ t("what", "项目") }}</th><th>{{ t("seen", "现状") }}</th>
-<th>{{ t("planned", "规划") }}</th><th>{{ t("why", "原因") }}</th></tr>
+<thead><tr><th></th><th>{{ t("place", "位置") }}</th><th>{{ t("what", "项目") }}</th><th>{{ t("seen", "现状") }}</th>
+<th>{{ t("planned", "规划") }}</th><th>{{ t("why", "原因") }}</th></tr></thead>
 {% for c in changes %}<tr><td>{{ c.sign }}</td><td class="where">{{ c.place }}</td><td>{{ c.what }}</td>
 <td class="where">{{ both(c.before) }}</td><td class="where">{{ c.after }}</td><td>{{ c.reason }}</td></tr>
 {% endfor %}</table></div>{% if changes_left %}<p>{{ t("and more:", "另有：") }} {{ changes_left }}</p>
 {% endif %}</section>{% endif %}
 {% if tally %}<section><h2>{{ t("Verdicts by check", "各检查的结论") }}</h2><div class="scroll"><table>
-<tr><th>{{ t("check", "检查") }}</th>{% for o in outcomes %}<th class="n">{{ both(o.name) }}</th>{% endfor %}</tr>
+<thead><tr><th>{{ t("check", "检查") }}</th>{% for o in outcomes %}<th class="n">{{ both(o.name) }}</th>{% endfor %}
+</tr></thead>
 {% for row in tally %}<tr><td><code>{{ row.code }}</code></td>
 {% for o in outcomes %}<td class="n{% if row[o.key] %} {{ o.key }}{% endif %}">{{ row[o.key] }}</td>{% endfor %}</tr>
 {% endfor %}</table></div></section>{% endif %}
 {% if grid %}<section><h2>{{ t("Verdicts by server", "各服务器的结论") }}</h2><div class="scroll"><table class="grid">
-<tr><th></th>{% for code in codes %}<th>{{ code }}</th>{% endfor %}</tr>
+<thead><tr><th></th>{% for code in codes %}<th>{{ code }}</th>{% endfor %}</tr></thead>
 {% for row in grid %}<tr><td class="name where">{{ row.name }}</td>
 {% for cell in row.cells %}<td class="{{ cell.outcome }}">{{ cell.sign }}</td>{% endfor %}</tr>
 {% endfor %}</table></div>

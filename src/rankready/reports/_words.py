@@ -82,7 +82,8 @@ COUNTS = (
 def state(record: Record, lang: Lang) -> str:
     """Say in a word or two how it stands."""
     words = _BY_VERB.get(record.verb, _READY)
-    if record.verb == "up" and record.extra.get("ranks"):  # the guide came as far as the job: that is what is asked
+    reached = record.extra.get("ranks") and record.extra.get("stopped_at") in (None, "run")
+    if record.verb == "up" and reached:  # the guide came as far as the job: that is what is asked
         words = _JOB
     if record.exit == 0 and record.extra.get("phase") in _STANDS:
         return _STANDS[str(record.extra["phase"])].to(lang)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from rankready.model.place import PlaceKind
 from rankready.model.plain import plain
 from rankready.model.text import Lang, Text
 from rankready.reports import _extra as parts
+from rankready.reports import _why as why
 from rankready.reports import _words as words
 from rankready.reports._escape import escape
 from rankready.reports._groups import groups, places_text
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
 
 MOST_CHANGES = 2000  # a browser's patience
 MOST_SERVERS = 1500
+MOST_RANKS = 2000
+_ISO = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.\d+)?(?:Z|\+00:00)")
 _WIDE = 200
 _EVIDENCE = 5
 _WORST = (Outcome.FAIL, Outcome.UNKNOWN, Outcome.WARN, Outcome.IMPLIED, Outcome.SKIP, Outcome.PASS)
@@ -76,7 +80,7 @@ def _context(record: Record) -> dict[str, Any]:
     return {
         "verb": record.verb,
         "cluster": record.cluster,
-        "started": record.started,
+        "started": _moment(record.started),
         "exit": record.exit,
         "simulated": record.simulated,
         "words": {"simulated": words.SIMULATED},
@@ -85,7 +89,10 @@ def _context(record: Record) -> dict[str, Any]:
         "duration": _both(lambda lang: words.duration(record.seconds, lang)),
         "counts": _both(lambda lang: words.counts(record, lang)),
         "coverage": _both(lambda lang: _plain_lines(parts.coverage(extra, lang, _WIDE))),
-        "cause": _both(lambda lang: _plain_lines(parts.cause(extra, lang, _WIDE), parts.ranks(extra, lang, _WIDE))),
+        "next": _both(lambda lang: words.either(extra.get("next"), lang)),
+        "cause": _both(lambda lang: _cause(record, extra, lang)),
+        "job": _both(lambda lang: _plain_lines(parts.ranks(extra, lang, _WIDE))),
+        **_ranks(extra),
         "remarks": _both(lambda lang: _plain_lines(parts.trouble(extra, lang, _WIDE), parts.notes(extra, lang, _WIDE))),
         "findings": _findings(record),
         "problems": [
@@ -106,7 +113,27 @@ def _both(told: Callable[[Lang], str]) -> Text:
 
 
 def _plain_lines(*sections: Section) -> str:
-    return "\n".join(line for s in sections for item in s.items for line in item)
+    return "\n".join(line.removeprefix(" ") for s in sections for item in s.items for line in item)
+
+
+def _cause(record: Record, extra: dict[str, Json], lang: Lang) -> str:
+    """Return the first fault; `why` tells it with the ranks in time and who only waited."""
+    told = why.sections(extra, lang, _WIDE) if record.verb == "why" else (parts.cause(extra, lang, _WIDE),)
+    return _plain_lines(*told)
+
+
+def _ranks(extra: dict[str, Json]) -> dict[str, Any]:
+    """Return how each rank ended, as rows; those that ended badly come first."""
+    found = parts.rank_rows(extra)
+    bad = [r for r in found if r["outcome"] == Outcome.FAIL.value]
+    rows = [*bad, *(r for r in found if r["outcome"] != Outcome.FAIL.value)]
+    return {"ranks": rows[:MOST_RANKS], "ranks_left": max(0, len(rows) - MOST_RANKS), "ranks_bad": bool(bad)}
+
+
+def _moment(started: str) -> str:
+    """Write ``2026-11-30T17:55:00.123+00:00`` as people do; any other text stays as it is."""
+    found = _ISO.fullmatch(started)
+    return f"{found[1]} {found[2]} UTC" if found else started
 
 
 def _findings(record: Record) -> list[dict[str, Any]]:
@@ -128,6 +155,7 @@ def _finding(en: Group, zh: Group, evidence: list[Evidence]) -> dict[str, Any]:
         "count": len(unique),
         "places": ", ".join(fold(escape(str(p)) for p in unique)) if len(unique) > 1 else "",
         "message": Text(en=en.message, zh=zh.message),
+        "varied": en.varied,
         "remedy": Text(en=en.remedy, zh=zh.remedy),
         "evidence": [
             {"command": e.command, "at": e.at, "lines": e.excerpt.splitlines()}

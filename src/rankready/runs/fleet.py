@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import random
 import resource
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from rankready.model.errors import Unanswered, Unreachable
@@ -21,15 +22,25 @@ T = TypeVar("T")
 
 CONNECT_WINDOW = 256  # sockets on their way; the transport holds handshakes to fewer (facts/transport 5.4)
 WORK_WINDOW = 512  # scripts in flight: what bounds memory
-PAUSES_S = (1.0, 4.0)  # before the second and the third try, which wait at the end of the queue
-RETRY_WITHIN_S = 8.0  # a server that is silent for longer costs its time once
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retry:
+    """How often a server that did not answer is tried again; later tries wait at the end of the queue.
+
+    A server that was silent for longer than ``within_s`` costs its time once.
+    """
+
+    pauses_s: tuple[float, ...] = (1.0, 4.0)
+    within_s: float = 8.0
 
 
 class Fleet:
     """Held connections to the servers of one cluster."""
 
-    def __init__(self, cluster: Cluster, transport: Transport) -> None:
+    def __init__(self, cluster: Cluster, transport: Transport, *, retry: Retry = Retry()) -> None:
         """Connect to nobody yet."""
+        self._retry = retry
         self.cluster = cluster
         self.transport = transport
         self._sessions: dict[str, Session] = {}
@@ -68,8 +79,8 @@ class Fleet:
     async def _connected(self, server: Server) -> Session:
         """Connect; who did not answer is tried twice more, who refused (a login, a host key) never."""
         clock = asyncio.get_running_loop().time
-        give_up = clock() + RETRY_WITHIN_S
-        for pause in PAUSES_S:
+        give_up = clock() + self._retry.within_s
+        for pause in self._retry.pauses_s:
             try:
                 async with self._connecting:
                     return await self.transport.connect(server)

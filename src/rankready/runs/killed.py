@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from rankready.model.job import RankEnd
     from rankready.runs.site import Site
 
-_LOG = "cut -d. -f1 /proc/uptime; dmesg | tail -n 4000"
+# its first line tells that the log can be read at all; all of it may be a megabyte
+_LOG = 'cut -d. -f1 /proc/uptime; dmesg | sed -n "1p;/ut of memory: Kill/p" | tail -n 50'
 _OOM = next(s.pattern for s in SIGNATURES if s.kind == "host_oom_kill")
 _STAMP = re.compile(r"\[ *(\d+)\.\d+\]")
 _AFTER_S = 120.0

@@ -21,6 +21,7 @@ from rankready.runs.job_spec import job_spec
 from rankready.runs.preflight import not_learned, preflight, stops
 from rankready.runs.site import now_utc
 from rankready.runs.sync import sync
+from rankready.runs.why_job import with_why
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,7 +73,7 @@ async def launch(site: Site, asked: Asked, options: RunOptions) -> Record:
                 zh=f"重新启动，第 {number + 1} 次，最多 {options.max_restarts} 次",
             )
         )
-    return _with(record, before)
+    return await with_why(site, _with(record, before))
 
 
 def _with(record: Record, before: list[dict[str, Any]]) -> Record:

@@ -111,6 +111,9 @@ def _walk(site: Site, scene: _Scene, limits: Limits, log: Log) -> Walk:
     walk = Walk(site, scene.seen, log, lambda _: Pace(rings, highest=highest, fixed=limits.per_host > 0))
     for name, slots in log.known.items():
         walk.of[name].slots.update(slots)
+    for server in scene.cluster.servers:  # who did not answer the audit is not waited for a second time
+        if (gap := scene.seen.gap(server.place, Reached)) is not None:
+            walk.of[server.name].stalled = gap.reason
     if log.known:
         many = sum(map(len, log.known.values()))
         site.say(Text(en=f"going on: {many} results are known", zh=f"继续上次运行：已有 {many} 个结果"))
@@ -140,7 +143,7 @@ async def _probed(site: Site, scene: _Scene, limits: Limits, walk: Walk) -> list
 
 def _sample(site: Site, calls: dict[str, list[Numbered]], walk: Walk) -> dict[str, list[Numbered]]:
     """Return the first open calls of a few servers that answer, spread over the cluster."""
-    able = [name for name in calls if name not in site.fleet.lost]
+    able = [name for name in calls if name not in site.fleet.lost and not walk.of[name].stalled]
     some = able[:: max(1, len(able) // SAMPLES)][:SAMPLES]
     return {name: [c for c in calls[name] if c[0] not in walk.of[name].slots][:SAMPLES] for name in some}
 

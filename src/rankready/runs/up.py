@@ -100,21 +100,25 @@ async def up(site: Site, wanted: Wanted) -> Record:
     A dry run walks all of it, changes nothing, and gathers every step's findings. ``extra``: coverage, suspects, job,
     ranks, first_failure (of the steps that were reached), stopped_at (a verb or null), next (a Text, where it stopped).
     """
-    walk = _Walk()
-    stages = stages_for(wanted)
+    return await walk(site, wanted, tuple(s for s in STAGES if s.verb != "firewall" or wanted.firewall != "leave"))
+
+
+async def walk(site: Site, wanted: Wanted, stages: tuple[Stage, ...]) -> Record:
+    """Take these steps; each is told when it begins and when it is done."""
+    done = _Walk()
     for number, stage in enumerate(stages, start=1):
         head = f"[{number}/{len(stages)}]"
-        if wanted.dry_run and stage.waits and any(r.plan and r.plan.changes for r in walk.records):
-            walk.left_out.append(stage)
+        if wanted.dry_run and stage.waits and any(r.plan and r.plan.changes for r in done.records):
+            done.left_out.append(stage)
             continue
         site.say(Text(en=f"{head} {stage.title.en}", zh=f"{head} {stage.title.zh}"))
         began = time.monotonic()
         work = (stage.preview if wanted.dry_run else None) or stage.work
-        step = walk.took(stage, await work(site.fresh(), wanted), time.monotonic() - began)
+        step = done.took(stage, await work(site.fresh(), wanted), time.monotonic() - began)
         site.say(_done(head, step, dry_run=wanted.dry_run))
         if step.exit and not wanted.dry_run:
             break
-    return _previewed(site, walk) if wanted.dry_run else _result(site, walk, wanted)
+    return _previewed(site, done) if wanted.dry_run else _result(site, done, wanted)
 
 
 def _done(head: str, step: Step, *, dry_run: bool) -> Text:
@@ -132,29 +136,29 @@ _PENDING = Text(en="to be done", zh="待做")
 _FAILED = Text(en="not as it should be", zh="不符合要求")
 
 
-def _result(site: Site, walk: _Walk, wanted: Wanted) -> Record:
-    last = walk.records[-1]
+def _result(site: Site, done: _Walk, wanted: Wanted) -> Record:
+    last = done.records[-1]
     if not last.exit:
-        return site.record("up", 0, steps=tuple(walk.steps), extra={**walk.extra, "stopped_at": None})
-    verb = walk.steps[-1].verb
+        return site.record("up", 0, steps=tuple(done.steps), extra={**done.extra, "stopped_at": None})
+    verb = done.steps[-1].verb
     return site.record(
         "up",
         last.exit,
-        steps=tuple(walk.steps),
+        steps=tuple(done.steps),
         verdicts=last.verdicts,
         plan=last.plan,
-        extra={**walk.extra, **last.extra, "stopped_at": verb, "next": _next(verb, wanted)},
+        extra={**done.extra, **last.extra, "stopped_at": verb, "next": _next(verb, wanted)},
     )
 
 
-def _previewed(site: Site, walk: _Walk) -> Record:
+def _previewed(site: Site, done: _Walk) -> Record:
     """Gather what a dry run saw: every verdict of a step that is not right, once; the plan; what was left out."""
-    codes = {r.exit for r in walk.records}
-    verdicts = {(v.code, v.place): v for r in walk.records if r.exit for v in r.verdicts}
-    plan = next((r.plan for r in walk.records if r.plan is not None), None)
+    codes = {r.exit for r in done.records}
+    verdicts = {(v.code, v.place): v for r in done.records if r.exit for v in r.verdicts}
+    plan = next((r.plan for r in done.records if r.plan is not None), None)
     notes: list[Text] = []
-    if walk.left_out:
-        verbs = ", ".join(s.verb for s in walk.left_out)
+    if done.left_out:
+        verbs = ", ".join(s.verb for s in done.left_out)
         notes.append(
             Text(
                 en=f"not looked at before the addresses are set: {verbs}",
@@ -165,20 +169,11 @@ def _previewed(site: Site, walk: _Walk) -> Record:
     return site.record(
         "up",
         1 if 1 in codes else max(codes),
-        steps=tuple(walk.steps),
+        steps=tuple(done.steps),
         verdicts=tuple(verdicts.values()),
         plan=plan,
-        extra={**walk.extra, "dry_run": True, "stopped_at": None, "notes": notes},
+        extra={**done.extra, "dry_run": True, "stopped_at": None, "notes": notes},
     )
-
-
-def stages_for(wanted: Wanted) -> tuple[Stage, ...]:
-    """Return the steps in the guide's order."""
-    return tuple(s for s in STAGES if not _left_out(s, wanted))
-
-
-def _left_out(stage: Stage, wanted: Wanted) -> bool:
-    return stage.verb == "firewall" and wanted.firewall == "leave"
 
 
 def _next(verb: str, wanted: Wanted) -> Text:

@@ -7,13 +7,10 @@ import os
 import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
-from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rankready import catalog
 from rankready.diagnose.assemble import Bundle, assemble
 from rankready.diagnose.cascade import judge
 from rankready.diagnose.event import Line, Page
@@ -21,7 +18,6 @@ from rankready.diagnose.job import read_collected, read_job
 from rankready.diagnose.reading import Book
 from rankready.diagnose.telling import tell
 from rankready.diagnose.verdict import Outcome
-from rankready.kind.signature import Fault, LogCode, Role, Signature, Stream
 from rankready.model.errors import PlanError
 from rankready.model.record import Record
 from rankready.model.text import Text
@@ -29,7 +25,9 @@ from rankready.runs.site import now_utc
 from rankready.runs.unpack import unpack
 from rankready.runs.why_checks import listeners, ports
 from rankready.runs.why_folder import hosts, others, read_json, sources
-from rankready.runs.why_select import Sieve, number_at, select
+from rankready.runs.why_select import number_at, select
+from rankready.runs.why_selected import selected
+from rankready.runs.why_sieves import catalogue, sieve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -42,28 +40,6 @@ ALONE = 48 << 20  # bytes up to which one process is faster than several
 MOST_WORKERS = 16
 ARCHIVE_LIMIT = 8 << 30
 MOST_REFUSED = 20
-ANYWHERE = (b"[ERROR]", b"Event id", b"event_id")
-GATES = (b"HCCL(", b"TLS SWITCH")
-LATE_ROLES = (Role.HEARTBEAT, Role.FACT)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Catalogue:
-    """Everything that the signature files offer."""
-
-    signatures: tuple[Signature, ...]
-    faults: dict[str, Fault]
-    codes: dict[str, LogCode]
-
-
-@cache
-def catalogue() -> Catalogue:
-    """Read the signature files, once."""
-    return Catalogue(
-        signatures=tuple(catalog.offered("signatures", "SIGNATURES", Signature)),
-        faults={f.kind: f for f in catalog.offered("signatures", "FAULTS", Fault)},
-        codes={c.code: c for c in catalog.offered("signatures", "CODES", LogCode)},
-    )
 
 
 async def why_path(path: Path, say: Callable[[Text], None]) -> Record:
@@ -131,7 +107,7 @@ def bundle(folder: Path) -> Bundle:
     job = read_job(read_json(folder / "job.json"), result)
     found = sources(folder)
     read = read_all(found)
-    pages = tuple(_page(s, r, job) for s, r in zip(found, read, strict=True))
+    pages = tuple(_page(s, r, job) for s, r in (*zip(found, read, strict=True), *selected(folder)))
     files = others(folder)
     stopped = isinstance(result, dict) and result.get("cause") in ("interrupted", "stopped")
     return Bundle(
@@ -161,52 +137,6 @@ def _size(path: Path) -> int:
         return path.stat().st_size
     except OSError:
         return 0
-
-
-def sieve(source: Source) -> Sieve:
-    """Say what to look for in a file, by what it is."""
-    name = source.path.name
-    return _sieve(
-        source.stream, run="/run/" in f"/{source.file}" and name.startswith("plog"), host=name.startswith("plog")
-    )
-
-
-@cache
-def _sieve(stream: Stream, *, run: bool, host: bool) -> Sieve:
-    mine = [s for s in catalogue().signatures if stream in s.streams]
-    match stream:
-        case Stream.HOST:
-            late = {s.literal.encode() for s in mine if not s.early and s.literal and s.role in LATE_ROLES}
-            early = {s.literal.encode() for s in mine if s.early}
-            anywhere = (b"[ERROR]",) if run else ANYWHERE
-            gates = (b"HCCL(",) if host else GATES
-            return Sieve(anywhere=anywhere, gates=gates, early=tuple(sorted(early)), late=tuple(sorted(late)))
-        case Stream.OUTPUT:
-            words: tuple[bytes, ...] = (
-                b"[ERROR]",
-                b"rror:",
-                b"ERROR",
-                b"EI0",
-                b"EJ0",
-                b"EZ",
-                b"ignal",
-                b"No space",
-                b"Watchdog",
-                b"waiting for",
-            )
-            return Sieve(anywhere=words, blocks=(b"Traceback (most recent call last)",), ends=True, whole=True)
-        case Stream.LAUNCHER:
-            words = (
-                b"exitcode",
-                b"Sending process",
-                b"Root Cause",
-                b"rank      :",
-                b"time      :",
-                b"timed out",
-                b"Failed",
-            )
-            return Sieve(anywhere=words, ends=True, whole=True)
-    return Sieve(anywhere=tuple(sorted({s.literal.encode() for s in mine if s.literal} | {b"Event id", b"event_id"})))
 
 
 def _page(source: Source, selected: Selected, job: Job) -> Page:

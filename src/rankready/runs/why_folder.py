@@ -48,7 +48,7 @@ def sources(folder: Path) -> tuple[Source, ...]:
         source
         for host in hosts(folder)
         for path in _files(folder / host)
-        if (source := _source(folder, host, path)) is not None
+        if (source := source_of(folder, host, path)) is not None
     )
 
 
@@ -95,7 +95,8 @@ def _files(folder: Path) -> Iterator[Path]:
                     return
 
 
-def _source(folder: Path, host: str, path: Path) -> Source | None:
+def source_of(folder: Path, host: str, path: Path) -> Source | None:
+    """Say what one file is; None for what we can't read."""
     inside = path.relative_to(folder / host).as_posix()
     file = f"{host}/{inside}"
     name = path.name

@@ -2,13 +2,14 @@
 
 A file is mapped, searched for literals, and only the lines around hits are cut out and decoded. What a file holds is
 hostile: sizes, counts and line lengths are bounded, and nothing in it can make this raise or run long.
+
+This file is also sent to servers, where Python may be 3.7; it needs the standard library alone.
 """
 
 from __future__ import annotations
 
 import mmap
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -29,8 +30,7 @@ TRACE_BEFORE = 4096
 TRACE_LINES = 400
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sieve:
+class Sieve(NamedTuple):
     """What to look for.
 
     ``anywhere`` in the file; ``early`` and ``late`` in its first and last part, on lines that hold one of ``gates``
@@ -47,8 +47,7 @@ class Sieve:
     whole: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Selected:
+class Selected(NamedTuple):
     """The lines that were cut out, in order, each with its offset and number; the file's size; what was left out.
 
     The number is 0 in a file that is too large to count all its lines; ``number_at`` finds it for those that matter.

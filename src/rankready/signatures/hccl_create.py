@@ -67,6 +67,13 @@ SIGNATURES = (
         role=Role.TIMEOUT,
     ),
     _line(
+        "left",
+        "receive msg length from fdhandle failed",
+        r"receive msg length from fdhandle failed",
+        Text(en="the root was gone first", zh="根节点先退出"),
+        role=Role.LEFT,
+    ),
+    _line(
         "agent_route",
         "server host ip and port is",
         r"local host ip is \[(?P<here>[^\]]*)\], server host ip and port is \[(?P<there>[^\]:]*)",

@@ -225,7 +225,7 @@ CODES = (
         ("507018", "A kernel on the AI CPU ended with an exception.", "AI CPU 异常。"),
         ("507034", "A kernel on the vector core took too long.", "Vector Core 超时。"),
         ("507035", "A kernel on the vector core ended with an exception.", "Vector Core 异常。"),
-        ("507036", "A kernel on the vector core trapped.", "Vector Core trap。"),
+        ("507036", "A kernel on the vector core trapped.", "Vector Core 上的算子触发 trap。"),
         ("507042", "A kernel trapped on an overflow while reading.", "读溢出 trap。"),
         ("507043", "A kernel trapped on an overflow while writing.", "写溢出 trap。"),
         ("507900", "An internal error of the AI CPU.", "AI CPU 内部错误。"),

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from guarded_job import NONCE, GuardedJob, eventually
 
+from rankready.model.ranks import OWN_NIC
 from rankready.runs import guard_file
 
 
@@ -99,6 +100,40 @@ def test_a_setup_file_is_sourced_first_and_its_failure_ends_the_rank(tmp_path: P
     frames = job.watched()
     assert one(frames, "exited")["exit"] == 126
     assert "failed with 5" in texts(frames, "train/rank-0.log")
+
+
+def test_a_setup_file_does_not_override_what_the_job_is_given(tmp_path: Path) -> None:
+    setup = tmp_path / "set_env.sh"
+    setup.write_text("export RANK=99 MINE=setup MASTER_PORT=1 KEPT=setup\n")
+    job = GuardedJob(
+        tmp_path / "home", [["sh", "-c", 'echo "$RANK $MINE $KEPT ${MASTER_PORT-none}"']], setup=str(setup)
+    )
+    rank = job.spec["ranks"][0]
+    rank["env"], rank["unset"] = {"RANK": "0", "MINE": "it's; $(echo no)\nsecond"}, ["MASTER_PORT"]
+    job.start()
+    assert texts(job.watched(), "train/rank-0.log") == "0 it's; $(echo no)\nsecond setup none\n"
+    assert (job.folder / "env-0.sh").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(("address", "nic"), [("127.0.0.1", "lo"), ("::1", "lo"), ("192.0.2.77", "none")])
+def test_a_rank_learns_the_interface_that_carries_its_servers_address(tmp_path: Path, address: str, nic: str) -> None:
+    if address == "::1" and not Path("/proc/net/if_inet6").exists():
+        pytest.skip("no IPv6 here")
+    job = GuardedJob(tmp_path, [["sh", "-c", 'echo "${GLOO_SOCKET_IFNAME-none}"']], address=address)
+    job.spec["ranks"][0]["env"] = {"GLOO_SOCKET_IFNAME": OWN_NIC}
+    job.start()
+    assert texts(job.watched(), "train/rank-0.log") == f"{nic}\n"
+
+
+def test_a_rank_that_prints_without_end_silences_nobody(tmp_path: Path) -> None:
+    job = GuardedJob(tmp_path, [["yes"], ["sh", "-c", "echo here; exit 3"]], fail_hold_s=0, log_limit=4 << 20)
+    job.start()
+    try:
+        frames = job.watched()
+        assert texts(frames, "train/rank-1.log") == "here\n"
+        assert one(frames, "ended")["cause"] == "rank_failed"
+    finally:
+        job.end()
 
 
 def test_an_order_over_the_watch_stops_the_job_and_is_told_before_its_ranks_end(tmp_path: Path) -> None:

@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
+from rankready.kind.explanation import Rule
 from rankready.model.text import Text
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
-    """What one code means, why it matters, how to mend it."""
-
-    name: str
-    title: Text
-    matters: Text
-    mend: Text
-
 
 CODES: Final = {
     "JOB101": Rule(

@@ -36,11 +36,11 @@ def _apply(world: World, places: tuple[Place, ...], _args: Mapping[str, str]) ->
 
 
 def _undo(world: World, places: tuple[Place, ...], memory: Memory) -> None:
-    """Processes don't come back; an address that the file did not hold does."""
+    """Processes don't come back; an address that the file did not hold does, one that it gave stays."""
     for device, words in memory.items():
         address, _, gateway = words.partition(" ")
         place, wanted = device_place(places[0].name, int(device)), Carried(address=address, gateway=gateway)
-        if world.carried(place) != wanted:
+        if address and world.carried(place) != wanted:
             world.carry(place, wanted)
 
 

@@ -37,4 +37,4 @@ def _told(rule: Rule) -> Text:
 
 
 def _sentence(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}."
+    return f"{text}." if text.startswith("rankready ") else f"{text[0].upper()}{text[1:]}."
