@@ -34,7 +34,7 @@ def says(kernel: Path, text: str) -> None:
 
 async def told(tmp_path: Path, *, pid: int | None = 4711, **changes: int | None) -> str:
     site, _, _ = train_site(tmp_path, servers=1)
-    end = RankEnd(server="server1", rank=0, local_rank=0, started=1.0, ended=5.0, **changes)  # type: ignore[arg-type]
+    end = RankEnd(server="server1", rank=0, local_rank=0, started=1.0, ended=5.0, **changes)
     return (await how_it_ended(site, end, pid)).en
 
 

@@ -100,6 +100,7 @@ class Farm:
         self.client_key = asyncssh.generate_private_key("ssh-ed25519")
         self._names = {address_of(n): s.name for n, s in enumerate(words.cluster.servers)}
         self._held: list[socket.socket] = []
+        self._never = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
 
     def listen(self) -> int:
@@ -146,7 +147,7 @@ class Farm:
     async def _answer(self, process: asyncssh.SSHServerProcess[bytes], name: str, sick: Sick | None) -> None:
         script = await _script(process)
         if sick is Sick.STALLED:
-            await asyncio.Event().wait()
+            await self._never.wait()
         if sick is Sick.GARBAGE:
             process.stdout.write(b"\x1b[31m\x00\xff" * 300 + b"\nrr0 0 000 1 5 0 1 2\nhello\n")
             process.exit(0)
@@ -158,7 +159,7 @@ class Farm:
                 process.stdout.write(said)
                 await process.stdout.drain()
                 if sick is Sick.HUNG:
-                    await asyncio.Event().wait()
+                    await self._never.wait()
                 process.get_extra_info("connection").abort()
                 return
             if self.call_s:

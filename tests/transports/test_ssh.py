@@ -11,7 +11,7 @@ import asyncssh
 import pytest
 
 from rankready.model.cluster import Login, Server
-from rankready.model.errors import Unreachable
+from rankready.model.errors import Unanswered, Unreachable
 from rankready.transports import _ssh_names
 from rankready.transports.ssh import SshTransport
 
@@ -160,3 +160,41 @@ async def test_names_are_resolved_as_openssh_does(tmp_path: Path, monkeypatch: p
 )
 def test_ports_are_split_off(text: str, parts: tuple[str, int | None]) -> None:
     assert _ssh_names.split_port(text) == parts
+
+
+async def test_what_a_script_said_before_it_fell_silent_is_kept(login: Login) -> None:
+    session = await SshTransport().connect(server(login))
+    reply = await session.run(b"echo first; sleep 5; echo late\n", timeout_s=20, quiet_s=0.5)
+    assert (reply.stdout, reply.exit) == (b"first\n", None)
+    assert (await session.run(b"echo on\n", timeout_s=10)).stdout == b"on\n"
+    await session.close()
+
+
+async def test_silence_may_be_tried_again_and_a_refusal_may_not(login: Login) -> None:
+    with contextlib.closing(socket.socket()) as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        with pytest.raises(Unanswered):
+            await SshTransport().connect(server(login, port=silent.getsockname()[1]), timeout_s=0.3)
+    with contextlib.closing(socket.socket()) as probe:
+        probe.bind(("127.0.0.1", 0))
+        free = probe.getsockname()[1]
+    with pytest.raises(Unreachable) as refused:
+        await SshTransport().connect(server(login, port=free))
+    assert not isinstance(refused.value, Unanswered)
+
+
+async def test_silent_servers_do_not_keep_a_sound_one_from_its_handshake(login: Login) -> None:
+    transport = SshTransport()
+    with contextlib.closing(socket.socket()) as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen(128)
+        port = silent.getsockname()[1]
+        waiting = [asyncio.create_task(transport.connect(server(login, port=port))) for _ in range(60)]
+        await asyncio.sleep(0)
+        session = await asyncio.wait_for(transport.connect(server(login)), 8)
+        assert not any(task.done() for task in waiting)
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+    await session.close()

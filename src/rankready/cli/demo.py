@@ -189,7 +189,7 @@ def _act(said: Said, act: Act, folder: Path, *, simulated: bool) -> bool:
         preexec_fn=lambda: end_with_parent(signal.SIGTERM),  # noqa: PLW1509  (this program has one thread)
     )
     seen = _pass_on(done)
-    wanted = (*act.holds, *(_simulated(act) if simulated else ()))
+    wanted = (*act.holds, *(_simulated(act, said) if simulated else ()))
     missing = [word for word in wanted if word.lower() not in seen.lower()]
     if done.returncode == act.exit and not missing:
         return True
@@ -203,9 +203,9 @@ def _act(said: Said, act: Act, folder: Path, *, simulated: bool) -> bool:
     return False
 
 
-def _simulated(act: Act) -> tuple[str, ...]:
-    """Every screen of a verb says that it is not real."""
-    return () if act.argv[0] == "lab" else ("simulated",)
+def _simulated(act: Act, said: Said) -> tuple[str, ...]:
+    """Every screen of a verb says that it is not real, in the reader's language."""
+    return () if act.argv[0] == "lab" else (Text(en="simulated", zh="模拟").to(said.lang),)
 
 
 def _pass_on(process: subprocess.Popen[str]) -> str:

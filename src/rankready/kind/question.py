@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rankready.model.place import Place
     from rankready.model.snapshot import Gap
 
-F = TypeVar("F", covariant=True)
+F_co = TypeVar("F_co", covariant=True)
 
 
 class Scope(StrEnum):
@@ -26,14 +26,14 @@ class Scope(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question(Generic[F]):
+class Question(Generic[F_co]):
     """``ask(server, place)`` gives the command; ``read(reply, place)`` its fact, or a Gap with a reason; never raises.
 
     ``fact`` is the type that ``read`` returns and the key under which the answer is kept. Device-scoped questions
     are asked once for each device of a server.
     """
 
-    fact: type[F]
+    fact: type[F_co]
     scope: Scope
     ask: Callable[[Server, Place], Command]
-    read: Callable[[Reply, Place], F | Gap]
+    read: Callable[[Reply, Place], F_co | Gap]

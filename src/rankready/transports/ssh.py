@@ -31,7 +31,8 @@ BANNER_TIMEOUT_S = 10.0
 HANDSHAKES = 48  # at a time: a wider window only makes each of them slower (facts/transport 5.4)
 CHANNELS = 8  # per connection: a server's MaxSessions is 10 by default (facts/transport 5.4)
 _CHUNK = 262144
-_Address = tuple[int, int, int, str, tuple[str, int] | tuple[str, int, int, int] | tuple[int, bytes]]
+_Where = tuple[str, int] | tuple[str, int, int, int] | tuple[int, bytes]
+_Address = tuple[int, int, int, str, _Where]
 
 _FINAL = (
     ConnectionRefusedError,
@@ -301,24 +302,32 @@ async def _tcp(host: str, port: int, silent_s: float) -> socket.socket:
     The server must have spoken, too: an SSH server speaks first, and one that is silent would else hold one of the few
     handshakes until its clock ran out.
     """
-    loop = asyncio.get_running_loop()
     last: OSError = OSError(f"{host}: no address")
     for family, kind, proto, _, address in await _addresses(host, port):
         sock = socket.socket(family, kind, proto)
         sock.setblocking(False)
         try:
-            await asyncio.wait_for(loop.sock_connect(sock, address), TCP_TIMEOUT_S)
-        except TimeoutError:
-            last = OSError(f"no connection to {host} port {port} within {TCP_TIMEOUT_S:g} s")
+            await _reach(sock, address, silent_s)
         except OSError as error:
+            sock.close()
             last = error
+        except BaseException:  # given up from outside
+            sock.close()
+            raise
         else:
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            if await _spoke(loop, sock, silent_s):
-                return sock
-            last = TimeoutError()
-        sock.close()
+            return sock
     raise last
+
+
+async def _reach(sock: socket.socket, address: _Where, silent_s: float) -> None:
+    loop = asyncio.get_running_loop()
+    try:
+        await asyncio.wait_for(loop.sock_connect(sock, address), TCP_TIMEOUT_S)
+    except TimeoutError:
+        raise OSError(f"no connection to {address[0]!s} port {address[1]!s} within {TCP_TIMEOUT_S:g} s") from None
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    if not await _spoke(loop, sock, silent_s):
+        raise TimeoutError
 
 
 async def _addresses(host: str, port: int) -> Sequence[_Address]:

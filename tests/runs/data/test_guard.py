@@ -132,7 +132,7 @@ def test_a_confirmed_share_stays_without_anybody(tmp_path: Path) -> None:
         assert watch.stdin is not None
         assert watch.stdout is not None
         watch.stdin.write(b"begin\n")
-        assert eventually(lambda: (guarded.folder / "begun").exists())
+        assert eventually((guarded.folder / "begun").exists)
         watch.kill()
         watch.communicate()
         assert guarded.ask("poll", str(guarded.folder))["phase"] == "running"

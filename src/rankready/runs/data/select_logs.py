@@ -79,14 +79,20 @@ def system(gaps: List[str], scratch: Path) -> List[Tuple[str, Path]]:
     return [("os/dmesg", scratch / "dmesg"), *found]
 
 
+def sieve(told: Dict[str, Any]) -> Sieve:
+    """Read one sieve; words travel as latin-1 text."""
+    parts: Dict[str, Any] = {
+        key: tuple(word.encode("latin-1") for word in value) if isinstance(value, list) else value
+        for key, value in told.items()
+    }
+    return Sieve(**parts)
+
+
 def answer(request: Dict[str, Any], scratch: Path) -> Dict[str, Any]:
     """Select from every file until the limit is reached; error logs come before the bulk of run logs."""
     gaps: List[str] = []
     job = Path.home() / ".rankready" / "jobs" / request["job"]
-    sieves = {
-        name: Sieve(**{k: tuple(w.encode("latin-1") for w in v) if isinstance(v, list) else v for k, v in told.items()})
-        for name, told in request["sieves"].items()
-    }
+    sieves = {name: sieve(told) for name, told in request["sieves"].items()}
     logs = sorted(ascend(job, request), key=lambda item: "/run/" in item[0])
     left = int(request["limit"])
     files = []
