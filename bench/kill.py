@@ -138,6 +138,13 @@ def _fault(kind: str) -> Callable[[Run], None]:
     return end
 
 
+def _hang(run: Run) -> None:
+    """A frozen server can't end its own processes; it must do so at once when it wakes after the lease."""
+    run.lab.fault("host_hung", [VICTIM])
+    time.sleep(LEASE_S + 2)
+    run.lab.heal()
+
+
 ENDS: dict[str, Callable[[Run], None]] = {
     "kill -9 client": _send(signal.SIGKILL),
     "closed terminal (HUP)": _send(signal.SIGHUP),
@@ -149,7 +156,7 @@ ENDS: dict[str, Callable[[Run], None]] = {
     "kill -9 guardian": _kill("guardian"),
     "kill -9 both guards": _kill("guard", "guardian"),
     "kill -9 both and client, stop": _alone,
-    "server hangs (lab)": _fault("host_hung"),
+    "server hangs, wakes later (lab)": _hang,
     "power off (lab)": _fault("power_off"),
     "reboot (lab)": _fault("reboot"),
 }

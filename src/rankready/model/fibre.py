@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankready.model.place import PlaceKind, device_place
+from rankready.model.place import device_place
 
 if TYPE_CHECKING:
     from rankready.model.cluster import Cluster
@@ -16,7 +16,8 @@ def peers(cluster: Cluster) -> dict[Place, Place]:
 
     As the user listed the cables; else servers are joined two by two in the file's order, position by position.
     """
-    listed = [(c.device, c.far) for c in cluster.cables if c.far.kind is PlaceKind.DEVICE]
+    known = set(cluster.devices())
+    listed = [(c.device, c.far) for c in cluster.cables if c.device in known and c.far in known]
     if not listed:
         couples = zip(cluster.servers[::2], cluster.servers[1::2], strict=False)
         listed = [

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from rankready.model.change import Problem
 from rankready.model.cluster import Topology
+from rankready.model.fibre import peers
 from rankready.plan.homes import homes, too_many_listed
 from rankready.plan.layout import mixed_families
 from rankready.plan.ranges import ends, overlap
-from rankready.plan.targets import cabled_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -130,7 +130,7 @@ def _server_groups(scene: Scene, networks: Mapping[Place, Network]) -> Iterator[
 def _rail_groups(scene: Scene, networks: Mapping[Place, Network]) -> Iterator[list[Place]]:
     cluster = scene.cluster
     if cluster.topology is Topology.DIRECT:
-        pairs = cabled_pairs(cluster).items()
+        pairs = peers(cluster).items()
         yield from ([one, two] for one, two in pairs if one < two and one in networks and two in networks)
         return
     for _, rail in cluster.rails():

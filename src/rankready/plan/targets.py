@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rankready.model import fibre
 from rankready.model.cluster import NetDetectPolicy, Topology
 
 if TYPE_CHECKING:
@@ -51,24 +52,8 @@ def peers_of(cluster: Cluster, product: Product, chosen: Mapping[Place, Interfac
     return {**mates, **_next_of(chosen, lambda place: place.device)}
 
 
-def cabled_pairs(cluster: Cluster) -> dict[Place, Place]:
-    """Return both directions of every direct cable: as listed, else servers joined two by two in the file's order."""
-    known = set(cluster.devices())
-    listed = [(c.device, c.far) for c in cluster.cables if c.device in known and c.far in known]
-    if not listed:
-        pairs = zip(cluster.servers[::2], cluster.servers[1::2], strict=False)
-        listed = [
-            (a, b)
-            for one, two in pairs
-            for a in one.device_places()
-            for b in two.device_places()
-            if a.device == b.device
-        ]
-    return {**{b: a for a, b in listed}, **dict(listed)}
-
-
 def _cabled(cluster: Cluster, chosen: Mapping[Place, Interface]) -> dict[Place, Place]:
-    return {a: b for a, b in cabled_pairs(cluster).items() if a in chosen and b in chosen}
+    return {a: b for a, b in fibre.peers(cluster).items() if a in chosen and b in chosen}
 
 
 def _next_of(chosen: Mapping[Place, Interface], circle: Callable[[Place], str | int]) -> dict[Place, Place]:
