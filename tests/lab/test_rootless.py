@@ -157,3 +157,18 @@ def test_a_conf_edit_reaches_the_servers_own_file(someone: Someone) -> None:
     assert "address_5=10.20.101.5\n" not in someone.on("server1", "cat /etc/hccn.conf").stdout
     someone.lab("heal", f"{someone.home}/lab")
     assert someone.on("server1", "cat /etc/hccn.conf").stdout == "address_5=10.20.101.5\n"
+
+
+def test_a_restarted_server_has_its_file_and_what_it_says(someone: Someone) -> None:
+    conf = "address_5=10.20.101.5\\nnetmask_5=255.255.255.0\\n"
+    someone.on(
+        "server2", f"printf '{conf}' > /etc/hccn.conf; echo kept > /root/note; setsid sleep 609 >/dev/null 2>&1 &"
+    )
+    someone.lab("reboot", f"{someone.home}/lab", "server2")
+    seen = someone.on(
+        "server2", "cat /etc/hccn.conf /root/note; ip -n npu5 -br -4 addr show dev eth0; ps ax | grep -c '[6]09'"
+    )
+    assert "address_5=10.20.101.5\nnetmask_5=255.255.255.0\nkept\n" in seen.stdout
+    assert "10.20.101.5/24" in seen.stdout
+    assert seen.stdout.endswith("\n0\n")
+    someone.lab("heal", f"{someone.home}/lab")

@@ -220,3 +220,22 @@ def test_trouble_of_a_change_is_told_by_server() -> None:
     drawn = lines(record(exit=1, verb="apply", extra=extra))
     assert " FAIL  server[1-2]: rc 7" in drawn
     assert " FAIL  s9: disk full" in drawn
+
+
+def test_a_job_that_was_left_while_it_runs_is_not_done_and_a_list_is_no_job() -> None:
+    left = replace(record(verb="run"), extra={"job": "j", "phase": "running", "ranks": [{"rank": 0, "exit": None}]})
+    assert lines(left)[1].startswith("RUNNING")
+    assert lines(left, Lang.ZH)[1].startswith("运行中")
+    assert not any("exit ?" in line for line in lines(left))
+    assert lines(replace(left, extra={"job": "j", "phase": "ended"}))[1].startswith("JOB DONE")
+    assert lines(record(verb="ps"))[1].startswith("LISTED")
+
+
+def test_how_the_first_rank_ended_is_told_in_words() -> None:
+    how = {"en": "signal 9 (SIGKILL): killed by the kernel for lack of memory", "zh": "信号 9：内存不足"}
+    first = {"rank": 1, "server": "b", "signal": 9, "how": how}
+    value = replace(
+        record(verb="run", exit=1), extra={"phase": "ended", "first_failure": first, "still_held": {"b/0": [how]}}
+    )
+    assert any("rank 1, b: signal 9 (SIGKILL): killed by the kernel" in line for line in lines(value))
+    assert any("FAIL  b/0" in line for line in lines(value))

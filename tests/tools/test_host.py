@@ -106,11 +106,13 @@ def test_listening() -> None:
         "LISTEN 0      128             [::]:22           [::]:*          \n"
         "LISTEN 0      511                *:29500           *:*          \n"
     )
-    assert read_listening(said(ss)) == Listening(ports=(22, 53, 29500))
-    assert read_listening(said("")) == Listening(ports=())
-    assert isinstance(read_listening(said(ss[:-30])), Gap)
+    assert read_listening(said(ss + "end\n")) == Listening(ports=(22, 53, 29500))
+    assert read_listening(said("end\n")) == Listening(ports=())
+    assert isinstance(read_listening(said("")), Gap)
+    assert isinstance(read_listening(said(ss)), Gap)
+    assert isinstance(read_listening(said(ss[:-30] + "end\n")), Gap)
     assert isinstance(read_listening(said("", 127)), Gap)
-    assert isinstance(read_listening(said("LISTEN 0 1 *:99999 *:*\n")), Gap)
+    assert isinstance(read_listening(said("LISTEN 0 1 *:99999 *:*\nend\n")), Gap)
 
 
 def test_files_need_their_closing_word() -> None:

@@ -50,10 +50,14 @@ def open_door(spec: LabSpec) -> doors.Opened:
     return doors.Opened(Door.ROOT)
 
 
-def missing(spec: LabSpec) -> Iterator[tuple[str, str]]:
-    """Name each program or account that an asked-for part lacks on this machine, in both languages."""
+def missing(spec: LabSpec, path: str | None = None) -> Iterator[tuple[str, str]]:
+    """Name each program or account that an asked-for part lacks on this machine, in both languages.
+
+    ``path``: where programs are looked for, instead of where the lab finds its own.
+    """
+    where = doors.search_path() if path is None else path
     for part, needed in programs(spec).items():
-        absent = [p for p in needed if shutil.which(p, path=doors.search_path()) is None]
+        absent = [p for p in needed if shutil.which(p, path=where) is None]
         if absent:
             names = ", ".join(absent)
             yield f"{part}: not on this machine: {names}", f"{part}：本机缺少 {names}"

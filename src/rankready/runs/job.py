@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from rankready.model.text import Text
     from rankready.runs.site import Site
 
+ONE_LOOK_S = 0.001
+
 __all__ = ["RunOptions", "new_job_id", "result", "run"]
 
 
@@ -84,7 +86,9 @@ async def result(controller: Controller, state: JobState) -> dict[str, Any]:
         "folder": str(controller.folder.path),
     }
     if state.phase is Phase.ENDED:
-        held = await wait_until_free(controller.site, controller.spec, controller.options.free_s)
+        options = controller.options  # who was there before a forced start may stay
+        limit_s = min(options.free_s, ONE_LOOK_S) if options.force else options.free_s
+        held = await wait_until_free(controller.site, controller.spec, limit_s)
         found |= {"still_held": held.holders, "not_checked": held.not_checked}
     return found
 

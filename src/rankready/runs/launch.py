@@ -120,7 +120,7 @@ async def _looked(site: Site, spec: LaunchSpec, options: RunOptions, *, script: 
 
 
 def _stopped(site: Site, verdicts: tuple[Verdict, ...], code: int, clock: tuple[str, float]) -> Record:
-    bad = tuple(v for v in verdicts if v.outcome is not Outcome.PASS)
+    bad = tuple(v for v in verdicts if v.outcome not in (Outcome.PASS, Outcome.SKIP))
     site.say(Text(en="the job was not started", zh="作业未启动"))
     for verdict in bad:
         reason = verdict.findings[0].message if verdict.findings else Text(verdict.reason, verdict.reason)

@@ -91,10 +91,13 @@ def read_addresses(reply: Reply) -> HostAddress | Gap:
 
 
 def read_listening(reply: Reply) -> Listening | Gap:
-    """Read `ss -Hltn`: TCP ports, each once, in rising order."""
-    said = _plain(reply)
-    if isinstance(said, Gap):
-        return said
+    """Read `ss -Hltn` and the closing word: TCP ports, each once, in rising order."""
+    told = _plain(reply)
+    if isinstance(told, Gap):
+        return told
+    if told[-1:] != ("end",):
+        return Gap("ss: the answer has no end")
+    said = told[:-1]
     rows = [m for line in said if (m := _LISTEN.fullmatch(line.strip()))]
     ports = {int(m[2]) for m in rows}
     if len(rows) != len(said) or any(port > _MOST_PORTS for port in ports):
@@ -127,7 +130,7 @@ QUESTIONS: tuple[Question[object], ...] = (
     _server(Reached, read_reached, Command(argv=("hostname,user,os,clock",), shell=_REACHED)),
     _server(HostNames, read_names, Command(argv=("getent ahosts $(uname -n)",), shell=_NAMES)),
     _server(HostAddress, read_addresses, Command(argv=("ip", "-o", "addr"))),
-    _server(Listening, read_listening, Command(argv=("ss", "-Hltn"))),
+    _server(Listening, read_listening, Command(argv=("ss -Hltn",), shell="ss -Hltn && echo end")),
     _server(DeviceFiles, read_files, Command(argv=("ls /dev/davinci*",), shell=_FILES)),
 )
 

@@ -45,7 +45,7 @@ def read(reply: Reply, _: Place) -> Nft | Gap:
     if reply.exit != 0:
         return Gap(f"nft list ruleset: {reply.first_line}")
     try:
-        items = json.loads(reply.stdout or '{"nftables": []}')["nftables"]
+        items = json.loads(reply.stdout)["nftables"]  # an empty ruleset is told too; silence is no answer
         ruleset = parse(items)
     except (ValueError, KeyError, TypeError, AttributeError):
         return Gap("nft list ruleset: words that we don't know")
