@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 import subprocess
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sim_fleet import SimFleet
+
+    from rankready.model.text import Text
 
 
 @pytest.fixture
@@ -58,19 +60,23 @@ async def test_the_wait_ends_when_the_holder_does(tmp_path: Path, holder: subpro
         os.kill(holder.pid, signal.SIGKILL)
         holder.wait()
 
-    asyncio.get_running_loop().call_later(1.0, end)
-    assert (await wait_until_free(fleet.site(), spec((0, 1)), 60.0)).holders == {}
+    said: list[str] = []
+
+    def say(text: Text) -> None:
+        said.append(text.en)
+        end()
+
+    assert (await wait_until_free(replace(fleet.site(), say=say), spec((0, 1)), 60.0)).holders == {}
+    assert said == ["waiting until free: server1/0"]
 
 
 async def test_the_wait_is_bounded_and_says_who_is_there(tmp_path: Path, holder: subprocess.Popen[bytes]) -> None:
     fleet = sim_fleet(tmp_path)
     hold(fleet, "server1", 0, holder.pid)
     said: list[str] = []
-    site = fleet.site()
-    object.__setattr__(site, "say", lambda text: said.append(text.en))
+    site = replace(fleet.site(), say=lambda text: said.append(text.en))
     found = await wait_until_free(site, spec((0, 1)), 0.1)
     assert list(found.holders) == ["server1/0"]
-    assert said[0] == "waiting until free: server1/0"
     assert said[-1].startswith("server1/0: still held after 0.1 s")
 
 

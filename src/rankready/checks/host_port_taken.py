@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from rankready.kind.check import Check, finding
 from rankready.kind.question import Scope
+from rankready.model.finding import Severity
 from rankready.model.observed.host import Listening
 from rankready.model.ports import HCCL_PORTS
 from rankready.model.text import Text
@@ -53,6 +54,7 @@ def judge(cluster: Cluster, seen: Seen) -> Iterator[Finding]:
                 en=f"something listens on port {told}, planned free for HCCL", zh=f"端口 {told} 被占用，规划留给 HCCL"
             ),
             remedy="rankready ps",
+            severity=Severity.WARNING,  # a job that runs holds them rightly; a start is ended by it
         )
 
 
@@ -63,4 +65,5 @@ CHECK = Check(
     scope=Scope.SERVER,
     needs=(Listening,),
     judge=judge,
+    severity=Severity.WARNING,
 )

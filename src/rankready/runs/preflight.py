@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 OLDEST = (3, 7)
 HELD = "JOB001"
+ENDS_A_START = (HELD, "JOB010")  # warnings in `check`, where a job may well be running
 OWN_CODES = ("HST001", "JOB002", "JOB003", "JOB004", "JOB005", "JOB006")
 LISTENING = "0A"  # a socket's state in /proc/net/tcp
 _VERSION = "import sys; print('%d.%d.%d' % sys.version_info[:3])"
@@ -103,7 +104,7 @@ def _as_asked(cluster: Cluster, spec: LaunchSpec) -> Cluster:
 
 
 def _held(verdict: Verdict, *, force: bool) -> Verdict:
-    if verdict.code != HELD or not verdict.findings or force:
+    if verdict.code not in ENDS_A_START or not verdict.findings or (force and verdict.code == HELD):
         return verdict
     remedy = Text(en="rankready ps; wait, end that job, or --force", zh="rankready ps；等待、结束该作业，或用 --force")
     findings = tuple(replace(f, severity=Severity.ERROR, remedy=remedy) for f in verdict.findings)

@@ -38,7 +38,7 @@ HOSTS: Final = (
 
 IMPORT: Final = "JOB019"
 IMPORT_S: Final = 120.0
-_ENDS_A_START: Final = frozenset({"JOB001"})  # a warning in `check`, where a job may well be running
+_ENDS_A_START: Final = frozenset({"JOB001", "JOB010"})  # a warning in `check`, where a job may well be running
 _CODE = """
 from importlib.util import find_spec
 if find_spec("torch_npu") is None:

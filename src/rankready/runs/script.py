@@ -54,7 +54,7 @@ r() {
   while [ "$k" -lt 2 ] && [ "${U%.*}" -lt "$Z" ]; do
     n=$((n + 1)); q=$U
     o=$(t "$s" "$@" 2>"$d/e$i" <"$f"; printf 'x%03d' "$?")
-    c=${o#"${o%???}"}; o=${o%x???}; e=
+    c=${o##*x}; o=${o%x???}; e=
     if [ -s "$d/e$i" ]; then e=$(cat "$d/e$i"; printf x); e=${e%x}; fi
     u
     if [ -n "$b" ] && [ "$n" -lt 4 ]; then
