@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 import uuid
 from pathlib import Path
@@ -18,7 +19,13 @@ PATIENCE_S = 15.0  # the kernel frees namespaces some seconds after their last p
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Mark everything that the tests start, by environment; remember what stood there before."""
+    """Mark everything that the tests start, by environment; remember what stood there before.
+
+    What we start must hear its signals even where this run itself was put into the background, which ignores them.
+    """
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler if number is signal.SIGINT else signal.SIG_DFL)
     if not hasattr(session.config, "workerinput"):
         os.environ[MARK] = uuid.uuid4().hex
         session.config.stash_before = traces()  # type: ignore[attr-defined]

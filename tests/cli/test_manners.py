@@ -120,6 +120,20 @@ def test_a_verb_that_waits_for_a_silent_server_ends_at_once_and_in_order(silent:
     assert err.strip() == "interrupted; nothing was changed"
 
 
+def test_term_ends_what_runs_in_the_background(silent: Path) -> None:
+    words = f"trap '' INT; exec {sys.executable} -m rankready -f {silent} check"
+    process = subprocess.Popen(
+        ["/bin/bash", "-c", words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
+    )
+    assert process.stderr is not None
+    assert "looking at" in process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (130, "")
+    assert err.strip().endswith("interrupted; nothing was changed")
+
+
 # -- streams ------------------------------------------------------------------------------------------------------
 
 

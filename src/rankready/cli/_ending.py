@@ -86,7 +86,12 @@ def _leave(code: int) -> None:
 
 
 def _as_interrupt(_number: int, _frame: object) -> None:
-    """Whoever waits for Ctrl-C hears it: asyncio cancels in order, a job's controller stops its ranks."""
+    """Whoever waits for Ctrl-C hears it: asyncio cancels in order, a job's controller stops its ranks.
+
+    A shell that starts us in the background has Ctrl-C ignored; TERM still means us.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        raise KeyboardInterrupt
     signal.raise_signal(signal.SIGINT)
 
 
