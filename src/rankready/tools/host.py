@@ -29,6 +29,7 @@ command -v getent >/dev/null 2>&1 || { echo 'resolver=none'; exit 0; }
 getent ahosts "$n" | while read -r a rest; do printf 'address=%s\n' "$a"; done
 echo end
 """
+_PORTS = "ss -Hltn && echo end"
 _FILES = r"""for f in "${RANKREADY_ROOT:-}"/dev/davinci[0-9]*; do
   [ -e "$f" ] && printf '%s\n' "${f##*/}"
 done
@@ -130,7 +131,7 @@ QUESTIONS: tuple[Question[object], ...] = (
     _server(Reached, read_reached, Command(argv=("hostname,user,os,clock",), shell=_REACHED)),
     _server(HostNames, read_names, Command(argv=("getent ahosts $(uname -n)",), shell=_NAMES)),
     _server(HostAddress, read_addresses, Command(argv=("ip", "-o", "addr"))),
-    _server(Listening, read_listening, Command(argv=("ss -Hltn",), shell="ss -Hltn && echo end")),
+    _server(Listening, read_listening, Command(argv=("ss -Hltn",), shell=_PORTS)),
     _server(DeviceFiles, read_files, Command(argv=("ls /dev/davinci*",), shell=_FILES)),
 )
 
