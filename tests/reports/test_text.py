@@ -173,6 +173,34 @@ def test_few_changes_are_told_one_by_one_and_many_as_groups() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("width", "drawn"),
+    [
+        (80, " + address  server[1,3,5,7,9,11,1… ×512  (unset) → 10.20.0.1/24 … 10.20.7.127/24"),
+        (40, " + address  server… ×512  (unset) → 10.…"),
+    ],
+)
+def test_scattered_servers_leave_room_for_what_changes(width: int, drawn: str) -> None:
+    places = [device_place(f"server{s}", d) for s in range(1, 129, 2) for d in range(8)]
+    scattered = Plan(
+        changes=tuple(
+            Change(place=p, what=What.ADDRESS, before="", after=f"10.20.{p.device}.{p.name[6:]}/24") for p in places
+        )
+    )
+    assert lines(record(exit=1, verb="plan", plan=scattered), width=width)[2] == drawn
+
+
+def test_places_are_cut_only_where_the_line_is_too_short_and_one_place_never() -> None:
+    places = [device_place(f"server{s}", 0) for s in range(1, 33, 2)]
+    wide = Plan(changes=tuple(Change(place=p, what=What.NETDETECT, before="", after="10.20.0.1") for p in places))
+    (row,) = [x for x in lines(record(exit=1, verb="plan", plan=wide), width=120) if "netdetect" in x]
+    assert row.endswith("server[1,3,5,7,9,11,13,15,17,19,21,23,25,27,29,31]/0 ×16  (unset) → 10.20.0.1")
+    alone = device_place("a-server-with-a-long-name.example.org", 7)
+    one = Plan(changes=(Change(place=alone, what=What.ADDRESS, before="", after="10.20.0.1/24"),))
+    (row,) = [x for x in lines(record(exit=1, verb="plan", plan=one), width=60) if "address" in x]
+    assert f" {alone}  (unset)"[:48] in row
+
+
 def test_the_failed_step_is_never_the_one_left_out() -> None:
     value = replace(many(500), steps=tuple(Step(verb=f"v{i}", exit=int(i == 11), seconds=1) for i in range(12)))
     drawn = lines(value)

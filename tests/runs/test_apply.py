@@ -12,12 +12,15 @@ from sim_fleet import plain_json, set_by_hand, sim_fleet
 from rankready import catalog
 from rankready.model.cluster import Generation
 from rankready.model.errors import ConfigError, RankreadyError, StalePlan
+from rankready.model.finding import Outcome
 from rankready.model.text import Lang
 from rankready.runs.apply import How, apply
+from rankready.runs.check import check
 from rankready.runs.journal import changed, entries, latest, unfinished
 from rankready.runs.plan import draw, record_of
 from rankready.runs.saved import load, save
 from rankready.runs.stale import against, meant_by_unfinished, refuse_other_intent
+from rankready.runs.undo import journal_of, undo
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -283,3 +286,32 @@ async def test_ipv6_is_planned_but_not_forced_on_devices_that_have_none(tmp_path
     drawn = await draw(fleet.with_plane(segments=(six,)).site())
     assert drawn.plan.changes == ()
     assert "the device does not support IPv6" in drawn.plan.unread[0][1]
+
+
+async def test_a_gateway_of_the_pool_is_set_before_the_target_and_a_wrong_one_is_told_and_mended(
+    tmp_path: Path,
+) -> None:
+    fleet = sim_fleet(tmp_path, (2,)).with_plane(segments=(), pool=ip_network("10.20.0.0/24"), gateway=1)
+    old = {
+        "server1/0": ("10.20.0.7/24", "10.20.0.254", "10.20.0.254"),
+        "server1/1": ("10.20.0.8/24", "10.20.0.254", ""),
+    }
+    set_by_hand(fleet, old)
+    before = fleet.state()
+    assert await gateways(fleet) == {"server1/0": Outcome.FAIL, "server1/1": Outcome.FAIL}
+    assert (await applied(fleet)).exit == 0
+    assert fleet.sets("server1") == [
+        "-i 0 -gateway -s gateway 10.20.0.1",
+        "-i 0 -netdetect -s address 10.20.0.1",
+        "-i 1 -gateway -s gateway 10.20.0.1",
+        "-i 1 -netdetect -s address 10.20.0.1",
+    ]
+    assert await gateways(fleet) == {"server1/0": Outcome.PASS, "server1/1": Outcome.PASS}
+    site = fleet.site()
+    assert (await undo(site, journal_of(site.home, None))).exit == 0
+    assert fleet.state() == before
+
+
+async def gateways(fleet: SimFleet) -> dict[str, Outcome]:
+    record = await check(fleet.site(), only=("NET005",))
+    return {str(v.place): v.outcome for v in record.verdicts}

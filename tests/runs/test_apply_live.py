@@ -14,8 +14,11 @@ from lab_up import eventually, needs_namespaces, ssh, stand, told
 
 from rankready.config.read import read
 from rankready.lab.spec import Door, Generation
+from rankready.model.finding import Outcome
 from rankready.runs.apply import apply
+from rankready.runs.check import check
 from rankready.runs.fleet import Fleet
+from rankready.runs.mesh import mesh
 from rankready.runs.plan import draw
 from rankready.runs.site import Site
 from rankready.runs.undo import journal_of, undo
@@ -185,7 +188,7 @@ def test_devices_of_one_group_exchange_their_addresses_and_back(lab: Lab) -> Non
     assert state(lab) == before
 
 
-def test_ipv6_from_blank_to_read_back(tmp_path: Path) -> None:
+def test_ipv6_from_blank_to_read_back_checked_and_probed(tmp_path: Path) -> None:
     needs_namespaces()
     lab = stand(tmp_path / "six", servers=2, generation=Generation.A2)
     try:
@@ -196,9 +199,15 @@ def test_ipv6_from_blank_to_read_back(tmp_path: Path) -> None:
         assert lines[0].startswith("ipv6_address:fd00:20:")
         assert lines[2].startswith("IPv6address_3=fd00:20:")
         assert applied(lab).exit == 0
+        assert run(lab, check).exit == run(lab, mesh).exit == 0
         undone = put_back(lab)
         assert undone.exit == 1
         assert "still the new address until its next reset" in undone.extra["not_restored"]["server1"][0].en
         assert told(lab, "server1", "cat /etc/hccn.conf") == ""
+        assert applied(lab).exit == 0
+        told(lab, "server1", "hccn_tool -i 3 -ip -inet6 -s ipv6_address fd00:20::99 prefix_length 64")
+        roots = (Outcome.FAIL, Outcome.WARN, Outcome.UNKNOWN)
+        wrong = [(v.code, str(v.place)) for v in run(lab, check).verdicts if v.outcome in roots]
+        assert wrong == [("NET002", "server1/3")]
     finally:
         lab.down()

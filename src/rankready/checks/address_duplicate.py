@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 
 from rankready.kind.check import Check, finding
 from rankready.kind.question import Scope
+from rankready.model.addressing import is_six
 from rankready.model.observed.device import DeviceAddress
 from rankready.model.observed.host import HccnConf
 from rankready.model.place import device_place
@@ -44,7 +45,7 @@ _FILE = "/etc/hccn.conf"
 def judge(cluster: Cluster, seen: Seen) -> Iterator[Finding]:
     """Yield a finding at every device that holds an address which something else holds too."""
     foreign = _foreign(cluster)
-    for address, holders in _holders(seen).items():
+    for address, holders in _holders(cluster, seen).items():
         for device, sources in holders.items():
             others = [_words(p, s) for p, s in holders.items() if p != device] + foreign.get(address, [])
             if not others:
@@ -62,13 +63,14 @@ def judge(cluster: Cluster, seen: Seen) -> Iterator[Finding]:
             )
 
 
-def _holders(seen: Seen) -> dict[Address, dict[Place, tuple[str, ...]]]:
+def _holders(cluster: Cluster, seen: Seen) -> dict[Address, dict[Place, tuple[str, ...]]]:
+    key = "IPv6address" if is_six(cluster.addressing) else "address"
     held: dict[Address, dict[Place, tuple[str, ...]]] = {}
     for device, fact in seen.each(DeviceAddress):
         held.setdefault(fact.interface.ip, {})[device] = ("device",)
     for server, conf in seen.each(HccnConf):
         for line in conf.lines:
-            if line.key != "address" or line.device is None or (address := _parsed(line.value)) is None:
+            if line.key != key or line.device is None or (address := _parsed(line.value)) is None:
                 continue
             places = held.setdefault(address, {})
             device = device_place(server.name, line.device)

@@ -43,6 +43,11 @@ Addressing = dict["Place", DeviceAddressing]
 """Device place → what it should carry, in cluster order. Treated as frozen once made."""
 
 
+def is_six(addressing: Mapping[Place, DeviceAddressing]) -> bool:
+    """Tell whether devices are planned to carry IPv6; families are never mixed (facts/hccn 7.4)."""
+    return any(item.interface.version == 6 for item in addressing.values())  # noqa: PLR2004  (the family)
+
+
 def by_owner(addressing: Mapping[Place, DeviceAddressing]) -> dict[Address, Place]:
     """Index planned addresses by value."""
     return {a.interface.ip: place for place, a in addressing.items()}

@@ -10,7 +10,7 @@ from rankready.reports import _words as words
 from rankready.reports._escape import escape, say
 from rankready.reports._groups import groups, places_text
 from rankready.reports._next import by_hand
-from rankready.reports._width import clip, columns, hang
+from rankready.reports._width import cells, clip, columns, hang
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,6 +25,9 @@ MOST_FINDINGS = 5
 CHANGERS = ("apply", "firewall")  # steps whose exit 1 means pending changes when nothing may be changed
 _ALONE = 6  # so few changes are shown one by one
 _INDENT = " " * 7
+_TIMES = " ×"
+_GAP = 2  # between columns
+_LEAST_PLACES = 12  # a narrower list of places tells nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,8 +94,24 @@ def changes(plan: Plan, lang: Lang, width: int) -> Section:
     for change in plan.changes:
         key = (change.place, change.what) if alone else (change.what, _sign(change))
         grouped.setdefault(key, []).append(change)
-    rows = [_change_row(group, lang) for group in grouped.values()]
+    rows = _narrowed([_change_row(group, lang) for group in grouped.values()], width)
     return _capped([(line,) for line in columns(rows, width)], 8)
+
+
+def _narrowed(rows: list[tuple[str, ...]], width: int) -> list[tuple[str, ...]]:
+    """Cut lists of places that would push what changes off the line: they end before its middle and keep their count.
+
+    One place alone is never cut: which it is says more than what it gets.
+    """
+    first = max((cells(row[0]) for row in rows), default=0) + _GAP
+    told = max((cells("  ".join(row[2:]).rstrip()) for row in rows), default=0) + _GAP
+    room = max(width - first - told, width * 2 // 5 - first, _LEAST_PLACES)
+    return [(row[0], _cut(row[1], room), *row[2:]) for row in rows]
+
+
+def _cut(where: str, room: int) -> str:
+    places, times, count = where.rpartition(_TIMES)
+    return clip(places, room - cells(times + count)) + times + count if times else where
 
 
 def _sign(change: Change) -> str:
@@ -105,7 +124,7 @@ def _change_row(group: list[Change], lang: Lang) -> tuple[str, ...]:
     first = group[0]
     before = _span([_before(c, lang) for c in group])
     after = _span([escape(c.after) for c in group])
-    count = f" ×{len(group):,}" if len(group) > 1 else ""
+    count = f"{_TIMES}{len(group):,}" if len(group) > 1 else ""
     reasons = {c.reason for c in group}
     reason = escape(first.reason) if len(reasons) == 1 and first.reason else ""
     where = places_text((c.place for c in group), 2) + count

@@ -9,8 +9,8 @@ from rankready.kind.check import Check, verdicts
 from rankready.model.errors import PlanError
 from rankready.model.snapshot import Seen
 from rankready.model.text import Text
+from rankready.runs.family import observe_planned
 from rankready.runs.intent import intended
-from rankready.runs.observe import observe, questions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,11 +40,11 @@ async def check(
 ) -> Record:
     """Observe what the checks need and judge it."""
     chosen = checks(only, skip)
-    needed = questions({need for c in chosen for need in c.needs})
+    needed = {need for c in chosen for need in c.needs}
     site.say(
         Text(en=f"looking at {len(site.cluster.servers)} servers", zh=f"正在查看 {len(site.cluster.servers)} 台服务器")
     )
-    snapshot = await observe(site, needed)
+    snapshot = await observe_planned(site, needed)
     cluster = intended(site, snapshot)
     judged = verdicts(chosen, cluster, Seen(snapshot))
     return site.judged(verb, judged, strict=strict)

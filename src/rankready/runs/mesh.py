@@ -23,12 +23,13 @@ from rankready.model.observed.host import Reached
 from rankready.model.snapshot import Seen
 from rankready.model.text import Text
 from rankready.runs.check import checks
+from rankready.runs.family import observe_planned
 from rankready.runs.intent import intended
 from rankready.runs.mesh_log import Log
 from rankready.runs.mesh_pace import LEVELS, Pace
 from rankready.runs.mesh_preview import grade, grade_text, preview
 from rankready.runs.mesh_walk import Walk
-from rankready.runs.observe import observe, product, questions
+from rankready.runs.observe import product
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -96,7 +97,7 @@ async def mesh(site: Site, limits: Limits = Limits()) -> Record:
 async def _audited(site: Site, limits: Limits) -> _Scene:
     chosen = checks(AUDIT)
     facts = {need for c in chosen for need in c.needs} | {DeviceAddress, Link, Reached}
-    snapshot = await observe(site, questions(facts))
+    snapshot = await observe_planned(site, facts)
     cluster, seen = intended(site, snapshot), Seen(snapshot)
     audit = verdicts(chosen, cluster, seen)
     plan = schedule(

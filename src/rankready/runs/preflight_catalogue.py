@@ -13,8 +13,8 @@ from rankready.model.observed.job_host import Cann
 from rankready.model.snapshot import Gap, Seen
 from rankready.model.text import Text
 from rankready.runs.check import checks
+from rankready.runs.family import observe_planned
 from rankready.runs.intent import intended
-from rankready.runs.observe import observe, questions
 from rankready.runs.script import ask
 
 if TYPE_CHECKING:
@@ -76,8 +76,8 @@ async def catalogue(
     """Judge a job by these rules before it starts, and let torch_npu be imported where it is installed."""
     chosen = checks(only=tuple(codes))
     job = as_job(site.cluster, spec)
-    needed = questions({need for c in chosen for need in c.needs} | {Cann})
-    snapshot = await observe(site, needed, job.servers)
+    needed = {need for c in chosen for need in c.needs} | {Cann}
+    snapshot = await observe_planned(site, needed, job.servers)
     addressing = intended(site, snapshot).addressing
     job = replace(job, addressing={d: addressing[d] for d in job.devices() if d in addressing})
     seen = Seen(snapshot)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankready.lab.fault import Expect, Fault
-from rankready.lab.spec import Door
-from rankready.lab.switches import turn, unknown
-from rankready.model.place import PlaceKind
+from rankready.lab.spec import Door, Generation
+from rankready.lab.switches import open_in_check, turn, unknown
+from rankready.model.place import PlaceKind, cluster_place
 from rankready.model.text import Text
 
 if TYPE_CHECKING:
@@ -19,12 +19,18 @@ if TYPE_CHECKING:
     from rankready.model.place import Place
 
 
-def causes(places: tuple[Place, ...], _spec: LabSpec) -> tuple[Expect, ...]:
-    """Nothing is known of it; where the table tells physical ids (A3), it is missed by name too."""
+def causes(places: tuple[Place, ...], spec: LabSpec) -> tuple[Expect, ...]:
+    """Nothing is known of it, and its server lists one fewer; a table of physical ids (A3) misses it by name.
+
+    A table in which the first die of an NPU is gone makes no sense: what is read from it is open.
+    """
     (device,) = places
-    missed = Expect(verb="check", code="HST002", place=device, optional=True)
-    server = Expect(verb="check", code="HST002", place=device.owner, optional=True)
-    return (*unknown(device), missed, server)
+    if spec.generation is not Generation.A3:
+        return (*unknown(device), Expect(verb="check", code="HST002", place=device.owner))
+    if device.device % 2:
+        return (*unknown(device), Expect(verb="check", code="HST002", place=device))
+    server = open_in_check(device.owner, "HST002", "HST004")
+    return (*unknown(device), *server, *open_in_check(cluster_place("lab"), "VER001"))
 
 
 def _apply(world: World, places: tuple[Place, ...], _args: Mapping[str, str]) -> Memory:
