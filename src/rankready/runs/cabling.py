@@ -11,6 +11,7 @@ from rankready.model.hostlist import fold
 from rankready.model.observed.device import Neighbour
 from rankready.model.snapshot import Seen
 from rankready.model.text import visible
+from rankready.plan.mode import mode_facts
 from rankready.runs.check import checks
 from rankready.runs.intent import intended
 from rankready.runs.observe import observe, questions
@@ -30,7 +31,8 @@ MISPLACED = "CAB002"
 async def cabling(site: Site, *, strict: bool = False) -> Record:
     """Read link state and LLDP of every device and judge the cables; ``extra.neighbours`` is the map."""
     chosen = checks(CODES)
-    snapshot = await observe(site, questions({need for c in chosen for need in c.needs}))
+    needed = {need for c in chosen for need in c.needs}
+    snapshot = await observe(site, questions({*needed, *mode_facts(site.cluster)}))
     cluster, seen = intended(site, snapshot), Seen(snapshot)
     judged = verdicts(chosen, cluster, seen)
     rows = neighbours(cluster, seen)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rankready.model.observed.device import DeviceAddress, DeviceAddressV6, DeviceGateway, DeviceGatewayV6
 from rankready.model.snapshot import Gap, GapKind
+from rankready.plan.mode import mode_facts
 from rankready.runs.intent import ipv6
 from rankready.runs.observe import observe, questions
 
@@ -23,8 +24,10 @@ _SIX: dict[type, type] = {DeviceAddress: DeviceAddressV6, DeviceGateway: DeviceG
 async def observe_planned(site: Site, facts: Iterable[type], servers: Sequence[Server] | None = None) -> Snapshot:
     """Observe these facts; on an IPv6 plan the devices' addresses and gateways are asked for and shown as IPv6.
 
-    Families are never mixed (facts/hccn 7.4): what a device carries of the other one is not asked.
+    Families are never mixed (facts/hccn 7.4): what a device carries of the other one is not asked. What the rules
+    of the plan depend on is asked too.
     """
+    facts = (*facts, *mode_facts(site.cluster))
     if not ipv6(site.cluster):
         return await observe(site, questions(facts), servers)
     return in_six(await observe(site, questions({_SIX.get(fact, fact) for fact in facts}), servers))

@@ -15,6 +15,7 @@ from rankready.model.place import parse_place
 from rankready.model.snapshot import Seen
 from rankready.plan.conflicts import conflicts
 from rankready.plan.intent import planned
+from rankready.plan.mode import by_mode
 from rankready.runs.observe import product
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def intended(site: Site, snapshot: Snapshot, meant: Mapping[Place, Interface] | 
     """
     seen = Seen(snapshot)
     live: dict[Place, Interface] = {place: fact.interface for place, fact in seen.each(_address_fact(site.cluster))}
-    rules = product(site.cluster)
+    rules = by_mode(product(site.cluster), site.cluster, seen)
     if wrong := conflicts(site.cluster, rules, {}):
         raise PlanError(
             "\n".join(f"{p.rule}: {', '.join(str(x) for x in p.places)}: {p.message}\n{p.zh}" for p in wrong)

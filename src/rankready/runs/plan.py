@@ -19,6 +19,7 @@ from rankready.model.snapshot import Seen
 from rankready.model.text import Text
 from rankready.plan.changes import changes
 from rankready.plan.conflicts import conflicts
+from rankready.plan.mode import by_mode, mode_facts
 from rankready.runs.answering import Asked, who_answers
 from rankready.runs.intent import intended, ipv6
 from rankready.runs.journal import unfinished
@@ -64,12 +65,11 @@ async def draw(site: Site, meant: Mapping[Place, Interface] | None = None) -> Dr
     ``meant``: what an unfinished apply was to set, kept before everything else that the user did not write.
     """
     site.say(Text(en="reading every device", zh="正在读取所有设备"))
-    rules = product(site.cluster)
-    if wrong := conflicts(site.cluster, rules, {}):  # what the user wrote is judged before anybody is asked
-        snapshot = await observe(site, questions(carried_facts(site.cluster)))
+    facts = (*carried_facts(site.cluster), *mode_facts(site.cluster))
+    snapshot = await observe(site, questions((DeviceAddress, *facts, HostAddress, DeviceHeld, Chips)))
+    rules = by_mode(product(site.cluster), site.cluster, Seen(snapshot))
+    if wrong := conflicts(site.cluster, rules, {}):  # what the user wrote, before anything is computed
         return Drawn(cluster=site.cluster, snapshot=snapshot, plan=Plan(problems=wrong))
-    needed = (DeviceAddress, *carried_facts(site.cluster), HostAddress, DeviceHeld, Chips)
-    snapshot = await observe(site, questions(needed))
     cluster = intended(site, snapshot, meant)
     found = changes(cluster, Seen(snapshot))
     asked = await who_answers(site, cluster, snapshot, found)

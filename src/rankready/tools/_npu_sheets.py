@@ -101,6 +101,8 @@ def read_work_mode(reply: Reply) -> NpuWorkMode | Gap:
     npu, mode = found.get("NPU ID", ""), found.get("work-mode", "")
     if tuple(found) != ("NPU ID", "work-mode") or not _ID.fullmatch(npu) or mode not in modes:
         return unexpected(mode or npu)
+    if not _asked(reply, "-i", npu):
+        return unexpected(f"NPU ID: {npu}, another was asked")
     return NpuWorkMode(npu=int(npu), mode=modes[mode])
 
 

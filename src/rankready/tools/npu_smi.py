@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rankready.kind.question import Question, Scope
 from rankready.model.command import Command
+from rankready.model.observed.chips import NpuWorkMode
 from rankready.model.observed.host import Chips
 from rankready.model.snapshot import Gap
 from rankready.tools._npu_lists import read_count, read_map
@@ -17,12 +18,20 @@ from rankready.tools._npu_words import refusal
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from rankready.model.cluster import Server
     from rankready.model.command import Reply
+    from rankready.model.place import Place
 
 TOOL = "npu-smi"
 
 INFO = Command(argv=("npu-smi", "info"), timeout_s=30.0)
 """It walks all devices one by one."""
+
+
+def ask_work_mode(server: Server, _place: Place) -> Command:
+    """Ask the first NPU: the mode is set for the whole server (facts/hccn 7.1). On A1 an NPU is a device."""
+    return Command(argv=("npu-smi", "info", "-t", "work-mode", "-i", str(min(server.devices, default=0))))
+
 
 QUESTIONS: tuple[Question[object], ...] = (
     Question(
@@ -30,6 +39,12 @@ QUESTIONS: tuple[Question[object], ...] = (
         scope=Scope.SERVER,
         ask=lambda _server, _place: INFO,
         read=lambda reply, _place: read_info(reply),
+    ),
+    Question(  # asked of A1 only
+        fact=NpuWorkMode,
+        scope=Scope.SERVER,
+        ask=ask_work_mode,
+        read=lambda reply, _place: read_work_mode(reply),
     ),
 )
 
