@@ -288,7 +288,7 @@ def at_a_terminal(words: list[str], answer: bytes, cwd: Path) -> tuple[int, str]
     if pid == 0:
         os.chdir(cwd)
         os.execve(sys.executable, [sys.executable, "-m", "rankready", *words], environment(TERM="dumb"))  # noqa: S606  (a child of pty.fork becomes the program)
-    seen, limit = b"", time.monotonic() + 60
+    seen, asked, limit = b"", False, time.monotonic() + 60
     while time.monotonic() < limit:
         if not select.select([terminal], [], [], 0.5)[0]:
             continue
@@ -296,9 +296,12 @@ def at_a_terminal(words: list[str], answer: bytes, cwd: Path) -> tuple[int, str]
             chunk = os.read(terminal, 4096)
         except OSError:  # the other end is closed: it has ended
             break
-        if b"[y/N]" in chunk:
+        seen += chunk  # a prompt may come in pieces
+        if not asked and b"[y/N]" in seen:
+            asked = True
             os.write(terminal, answer)
-        seen += chunk
+    else:
+        os.kill(pid, signal.SIGKILL)
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), seen.decode()
 
 
