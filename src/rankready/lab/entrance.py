@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ _CLOSED = (Gate.DEAD, Gate.OFF)
 
 
 @dataclass(slots=True, kw_only=True)
-class Entrance:
+class Entrance(ABC):
     """Accepts, and hands each connection to ``serve``, which a kind of entrance gives."""
 
     name: str
@@ -47,9 +48,9 @@ class Entrance:
         for task in tuple(self._tasks):
             task.cancel()
 
+    @abstractmethod
     async def serve(self, link: socket.socket) -> None:
         """Talk with one client until either leaves; closes the connection."""
-        raise NotImplementedError
 
     def _accept(self, listener: socket.socket) -> None:
         try:

@@ -29,7 +29,7 @@ for name, package in (("torch", "torch"), ("torch_npu", "torch-npu"), ("mindspor
         if find_spec and find_spec(name):
             told = "unknown"
             told = version(package)
-    except Exception:
+    except (ImportError, ValueError):  # there, but of no known version
         pass
     print("%s=%s" % (name, told))
 """
