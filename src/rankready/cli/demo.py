@@ -93,7 +93,7 @@ def _failing_job(script: str) -> tuple[Act, ...]:
             title=Text(en="why names the first fault", zh="why 指出最初的故障"),
             argv=("why",),
             exit=1,
-            holds=("rank 11",),
+            holds=("rank 11", "RuntimeError"),
         ),
     )
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rankready.diagnose.case import Case, order
 from rankready.diagnose.clock import Witness, offsets
+from rankready.diagnose.device import RESUMED
 from rankready.diagnose.ends import ends
 from rankready.diagnose.harmless import without_harmless
 from rankready.diagnose.reading import read
@@ -194,19 +195,32 @@ def _true_end(end: End, people: Roster, clocks: Mapping[str, Offset], *, utc: bo
 
 
 def _in_time(events: Sequence[Event], job: Job, finished: Mapping[int, End]) -> tuple[Event, ...]:
-    """Leave out what the system or a device said before the job began, or long after it was over."""
+    """Leave out what the system or a device said long before or after the job, or was mended when it began."""
     spoken = [e.at for e in events if e.at is not None and e.stream in (Stream.HOST, Stream.OUTPUT)]
     spoken += [e.at for e in finished.values() if e.at is not None and not (e.epoch and not job.utc)]
     begin = job.started if job.started is not None else min(spoken, default=None)
     end = max(spoken, default=None)
     kept = []
+    mended = _mended(events, begin)
     for event in events:
+        if _fault_key(event) in mended and event.at is not None and event.at <= mended[_fault_key(event)]:
+            continue
         outside = event.at is not None and (
             (begin is not None and event.at < begin - BEFORE_S) or (end is not None and event.at > end + AFTER_S)
         )
         if not (outside and event.stream in (Stream.KERNEL, Stream.DEVICE)):
             kept.append(event)
     return tuple(kept)
+
+
+def _fault_key(event: Event) -> tuple[str, int | None, str]:
+    return (event.host, event.rank, event.fields.get("event", ""))
+
+
+def _mended(events: Sequence[Event], begin: float | None) -> dict[tuple[str, int | None, str], float]:
+    """Device faults that were over before the job began, each with the moment of its end: some other job's trouble."""
+    ends = (e for e in events if e.kind == "device_event" and e.fields.get("assertion") == RESUMED)
+    return {_fault_key(e): e.at for e in ends if e.at is not None and begin is not None and e.at <= begin}
 
 
 def _port_in_time(port: Port, clocks: Mapping[str, Offset]) -> Port:
