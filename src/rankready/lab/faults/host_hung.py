@@ -2,48 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from rankready.lab.fault import Expect, Fault
 from rankready.lab.gate import Gate
-from rankready.lab.spec import Door
-from rankready.model.finding import Outcome
-from rankready.model.place import PlaceKind
+from rankready.lab.gated import gated
 from rankready.model.text import Text
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from rankready.lab.fault import Memory
-    from rankready.lab.spec import LabSpec
-    from rankready.lab.world import World
-    from rankready.model.place import Place
-
-
-def causes(places: tuple[Place, ...], _spec: LabSpec) -> tuple[Expect, ...]:
-    """Nothing is known about the server: that is not a failure, it is not knowing."""
-    return tuple(
-        Expect(verb=verb, code="HST001", place=place, outcome=Outcome.UNKNOWN)
-        for verb in ("check", "mesh")
-        for place in places
-    )
-
-
-def _apply(world: World, places: tuple[Place, ...], _args: Mapping[str, str]) -> Memory:
-    world.set_gate(places[0].name, Gate.HUNG)
-    return {}
-
-
-def _undo(world: World, places: tuple[Place, ...], _memory: Memory) -> None:
-    world.set_gate(places[0].name, Gate.OPEN)
-
-
-FAULT = Fault(
-    kind="host_hung",
-    title=Text(en="the server hangs", zh="服务器挂死"),
-    takes=(PlaceKind.SERVER,),
-    doors=(Door.ROOT, Door.ROOTLESS, Door.SIMULATED),
-    causes=causes,
-    apply=_apply,
-    undo=_undo,
-)
+FAULT = gated("host_hung", Text(en="the server hangs", zh="服务器挂死"), Gate.HUNG)
