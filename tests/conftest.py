@@ -9,10 +9,14 @@ import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hypothesis import settings
 from lab_up import traces
 
 if TYPE_CHECKING:
     import pytest
+
+settings.register_profile("untimed", deadline=None)  # what is fast is shown in bench/, not asserted here
+settings.load_profile("untimed")
 
 MARK = "RANKREADY_TESTS"
 PATIENCE_S = 15.0  # the kernel frees namespaces some seconds after their last process (facts/lab 13)
@@ -51,7 +55,7 @@ def _left(session: pytest.Session) -> list[str]:
     return [*gained, *_processes()]
 
 
-_KINDS = ("interface", "namespace", "mount")
+_KINDS = ("interface", "namespace", "mount", "control group")
 
 
 def _processes() -> list[str]:

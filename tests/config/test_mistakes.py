@@ -81,6 +81,22 @@ CASES: dict[str, tuple[str, str, int | None, str, str, str]] = {
         "a prefix length",
     ),
     "mtu": ("pool: 10.20.0.0/16", "mtu: 20000", 7, "parameter_plane.mtu", '"20000"', "68 to 9702"),
+    "mtu too small for a pool of IPv6": (
+        "pool: 10.20.0.0/16",
+        'pool: "fd00::/48"\n  mtu: 1200',
+        8,
+        "parameter_plane.mtu",
+        "1200",
+        "at least 1280 with IPv6",
+    ),
+    "mtu too small for a segment of IPv6": (
+        "pool: 10.20.0.0/16",
+        'segments: [{network: "fd00::/64"}]\n  mtu: 1200',
+        8,
+        "parameter_plane.mtu",
+        "1200",
+        "at least 1280 with IPv6",
+    ),
     "gateway word": (
         "pool: 10.20.0.0/16",
         "gateway: frist",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from healthy_cluster import make_cluster, seen
 
-from rankready.kind.check import Check, finding, verdicts
+from rankready.kind.check import Check, finding, unsettled, verdicts
 from rankready.kind.question import Scope
 from rankready.model.finding import Evidence, Outcome, Severity, exit_code
 from rankready.model.observed.device import Link, LinkState, Mtu
@@ -18,6 +18,7 @@ from rankready.model.text import Text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from rankready.kind.check import Unsettled
     from rankready.model.cluster import Cluster
     from rankready.model.finding import Finding, Verdict
     from rankready.model.place import Place
@@ -27,8 +28,8 @@ HERE = device_place("server2", 3)
 THERE = device_place("server1", 3)
 
 
-def check(code: str, *found: Finding, scope: Scope = Scope.DEVICE, after: tuple[str, ...] = ()) -> Check:
-    def judge(_: Cluster, __: Seen) -> Iterator[Finding]:
+def check(code: str, *found: Finding | Unsettled, scope: Scope = Scope.DEVICE, after: tuple[str, ...] = ()) -> Check:
+    def judge(_: Cluster, __: Seen) -> Iterator[Finding | Unsettled]:
         yield from found
 
     return Check(code=code, name="x", title=Text("x", "某"), scope=scope, needs=(Link,), judge=judge, after=after)
@@ -140,3 +141,57 @@ def test_facts_that_a_check_does_not_need_do_not_matter() -> None:
     look = links()
     extra = Seen(look.snapshot.merged(Snapshot(facts={(HERE, Mtu): Gap("busy", GapKind.BUSY)})))
     assert verdicts([check("AAA001")], CLUSTER, extra) == verdicts([check("AAA001")], CLUSTER, look)
+
+
+def left(place: Place, *, skip: bool = False) -> Unsettled:
+    return unsettled(place, "half of it is missing", "缺了一半", skip=skip)
+
+
+@pytest.mark.parametrize("scope", Scope)
+@pytest.mark.parametrize(("skip", "expected"), [(False, Outcome.UNKNOWN), (True, Outcome.SKIP)])
+def test_what_a_judge_leaves_open_is_no_pass(scope: Scope, *, skip: bool, expected: Outcome) -> None:
+    judged = verdicts([check("AAA001", left(HERE, skip=skip), scope=scope)], CLUSTER, links())
+    (mine,) = [v for v in judged if v.place == HERE]
+    assert (mine.outcome, mine.reason, mine.reason_zh) == (expected, "half of it is missing", "缺了一半")
+    assert exit_code((mine,)) == (0 if skip else 3)
+    if scope is Scope.CLUSTER:
+        assert [v.place for v in judged] == [HERE], "a rule that is open somewhere is not as planned as a whole"
+
+
+@pytest.mark.parametrize(
+    ("severity", "expected"),
+    [(Severity.ERROR, Outcome.FAIL), (Severity.WARNING, Outcome.UNKNOWN), (Severity.NOTE, Outcome.UNKNOWN)],
+)
+@pytest.mark.parametrize("gap", [True, False])
+def test_a_place_is_as_bad_as_its_worst(severity: Severity, expected: Outcome, *, gap: bool) -> None:
+    found = fault("AAA001", HERE, severity=severity)
+    rule = check("AAA001", found) if gap else check("AAA001", found, left(HERE))
+    judged = verdicts([rule], CLUSTER, links(server2_3=Gap("why")) if gap else links())
+    (mine,) = [v for v in judged if v.place == HERE]
+    assert (mine.outcome, len(mine.findings)) == (expected, 1), "and what was found is kept"
+
+
+def test_nothing_to_judge_hides_no_warning() -> None:
+    rule = check("AAA001", fault("AAA001", HERE, severity=Severity.WARNING), left(HERE, skip=True))
+    assert outcome(verdicts([rule], CLUSTER, links()), HERE) is Outcome.WARN
+
+
+@pytest.mark.parametrize(("severity", "expected"), [(Severity.ERROR, 1), (Severity.WARNING, 3), (Severity.NOTE, 3)])
+def test_a_warning_does_not_complete_a_cluster_rule(severity: Severity, expected: int) -> None:
+    rule = check("AAA001", fault("AAA001", HERE, severity=severity), scope=Scope.CLUSTER)
+    judged = verdicts([rule], CLUSTER, links(server1_1=Gap("why")))
+    assert exit_code(judged) == expected
+    assert any(v.place == CLUSTER.place for v in judged) == (expected == 3)
+
+
+def test_what_was_left_open_follows_from_a_root_but_a_gap_does_not() -> None:
+    root = check("BBB001", fault("BBB001", HERE), fault("BBB001", THERE))
+    judged = verdicts([check("AAA001", left(HERE), after=("BBB001",)), root], CLUSTER, links(server1_3=Gap("why")))
+    assert outcome(judged, HERE) is Outcome.IMPLIED
+    assert outcome(judged, THERE) is Outcome.UNKNOWN
+
+
+def test_a_finding_elsewhere_asks_for_no_facts_there() -> None:
+    rule = check("AAA001", fault("AAA001", HERE, severity=Severity.NOTE), scope=Scope.SERVER)
+    look = seen({(s.place, Link): Link(state=LinkState.UP) for s in CLUSTER.servers})
+    assert {v.outcome for v in verdicts([rule], CLUSTER, look)} == {Outcome.PASS}

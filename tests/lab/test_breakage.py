@@ -39,6 +39,8 @@ class FakeWorld:
     off: set[str] = field(default_factory=set)
     switches: dict[tuple[str, str], str] = field(default_factory=dict)
     mtus: dict[str, str] = field(default_factory=dict)
+    memory: dict[str, int] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
     stuck: bool = False
     changes: int = 0
     fails_at: int = 0
@@ -119,8 +121,23 @@ class FakeWorld:
         self.confs[device.name] = with_values(self.confs[device.name], {f"mtu_{device.device}": size})
         self._changed()
 
+    def hosts(self, server: str) -> str:
+        return self.names.get(server, "".join(f"{m.address} {m.name}\n" for m in self.wiring.machines))
+
+    def set_hosts(self, server: str, text: str) -> None:
+        self.names[server] = text
+        self._changed()
+
+    def set_memory(self, server: str, megabytes: int | None) -> None:
+        if megabytes is None:
+            self.memory.pop(server, None)
+        else:
+            self.memory[server] = megabytes
+        self._changed()
+
     def baseline(self) -> dict[str, str]:
         return {
+            "memory": str(sorted(self.memory)),
             "down": str(sorted(map(str, self.down))),
             "drops": str(sorted(map(str, self.drops))),
             "ports": str(self.wiring.ports),
@@ -130,7 +147,7 @@ class FakeWorld:
 
 
 def world(door: Door = Door.ROOT, topology: Topology = Topology.SWITCH) -> FakeWorld:
-    spec = LabSpec(door=door, topology=topology)
+    spec = LabSpec(door=door, topology=topology, split_ports=True)
     made = FakeWorld(spec, wire(spec))
     for place, machine in made.wiring.devices():
         ip = f"10.20.{100 + place.device % 4}.{10 * (machine.number + 1) + place.device}"
@@ -149,14 +166,16 @@ def everything(of: FakeWorld) -> dict[str, object]:
         "firewalls": set(of.firewalls),
         "switches": dict(of.switches),
         "mtus": mtus,
+        "hosts": {server: of.hosts(server) for server in of.spec.names},
     }
 
 
-HARMLESS = ("old_driver", "reboot")  # another voice, an event: no fault
+HARMLESS = ("memory_short", "old_driver", "reboot")  # seen by a job alone, another voice, an event
 SOMEWHERE = {
     (PlaceKind.DEVICE,): ["server2/3"],
     (PlaceKind.DEVICE, PlaceKind.DEVICE): ["server1/1", "server2/1"],
     (PlaceKind.SERVER,): ["server2"],
+    (PlaceKind.LEAF,): ["leaf1"],
 }
 
 
@@ -188,10 +207,14 @@ def test_a_fault_names_what_it_must_cause_in_both_languages(kind: str) -> None:
 
 def test_the_catalogue_is_what_the_page_says() -> None:
     assert [f.kind for f in known_faults()] == [
-        "address_lost", "cable_swap", "conf_readonly", "device_busy", "device_hangs", "device_lost",
-        "device_not_ready", "driver_not_loaded", "duplicate_address", "firewall_on", "host_hung", "job_holds",
-        "libs_missing", "link_down", "mtu_differs", "old_driver", "one_way", "packet_loss", "permission_denied",
-        "power_off", "reboot", "sshd_dead", "stale_conf", "tls_on", "wrong_netmask", "wrong_vlan",
+        "address_lost", "cable_swap", "chip_alarm", "conf_readonly", "counters_grow", "device_busy", "device_hangs",
+        "device_lost", "device_not_ready", "driver_not_loaded", "dscp_differs", "dscp_of_a_template",
+        "duplicate_address", "fec_differs", "firewall_on", "firmware_differs", "host_hung", "job_holds", "leaf_down",
+        "libs_missing", "link_down", "lldp_silent", "memory_short", "mtu_differs", "name_is_loopback",
+        "name_of_another", "name_unresolved", "npu_event", "old_driver", "one_way", "optics_bias", "optics_hot",
+        "optics_lane_lost", "optics_noisy", "optics_voltage", "optics_weak", "packet_loss", "pauses_elsewhere",
+        "permission_denied", "pfc_differs", "pfc_priority_3", "port_shared", "port_unsplit", "power_off", "reboot",
+        "speed_lower", "sshd_dead", "stale_conf", "tls_on", "wrong_netmask", "wrong_vlan",
     ]  # fmt: skip
 
 
@@ -331,7 +354,7 @@ def test_the_truth_names_wiring_addresses_and_faults() -> None:
     broken = Breakage(of)
     broken.fault("cable_swap", ["server1/0", "server1/1"], {})
     truth = broken.truth()
-    assert truth["wiring"]["server1/0"] == {"port": "GE1/0/1", "vlan": 101}
+    assert truth["wiring"]["server1/0"] == {"port": "400GE1/0/1:2", "vlan": 101}
     assert truth["addresses"]["server2/3"] == {"address": "10.20.103.23/24", "gateway": ""}
     assert [f["kind"] for f in truth["faults"]] == ["cable_swap"]
 
@@ -357,3 +380,26 @@ def test_the_file_is_written_as_the_driver_writes_it() -> None:
 def test_a_third_generation_lab_has_sixteen() -> None:
     spec = replace(LabSpec(), generation=Generation.A3)
     assert spec.devices == 16
+
+
+def test_a_leaf_is_a_place_of_its_own() -> None:
+    of = world()
+    with pytest.raises(LabError, match="this lab has no leaf leaf2"):
+        Breakage(of).fault("leaf_down", ["leaf2"], {})
+    with pytest.raises(LabError, match="takes a leaf"):
+        Breakage(of).fault("leaf_down", [], {})
+
+
+def test_a_port_that_is_no_half_cannot_be_left_undivided() -> None:
+    spec = LabSpec(door=Door.ROOT)
+    with pytest.raises(LabError, match="--split-ports"):
+        Breakage(FakeWorld(spec, wire(spec))).fault("port_unsplit", ["server2/3"], {})
+
+
+def test_servers_are_spread_over_leaves_in_blocks() -> None:
+    ports = wire(LabSpec(servers=4, leaves=2)).ports
+    assert {(place.name, port.leaf) for place, port in ports.items()} == {
+        ("server1", "leaf1"), ("server2", "leaf1"), ("server3", "leaf2"), ("server4", "leaf2"),
+    }  # fmt: skip
+    with pytest.raises(LabError, match="1 to 2 leaves"):
+        LabSpec(servers=2, leaves=3)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
-from lab_bench import Answer, Bench, recorded
+from lab_bench import FIXTURES, Answer, Bench, recorded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,6 +81,7 @@ def direct_peer(bench: Bench) -> None:
     bench.neighbour(3, CHASSIS=peer, PORT=peer, TTL=120, SYSNAME="train-02", SYSDESC="AscendNPU", CAPS="Station Only")
 
 
+OPTICAL = FIXTURES / "optical_g__ok.out"
 SET_IP = "-ip -s address 10.20.4.13 netmask 255.255.255.0"
 CASES: list[tuple[str, str, int, Callable[[Bench], None]]] = [
     ("ip_g__ok", "-i 3 -ip -g", 0, nothing),
@@ -124,6 +125,7 @@ CASES: list[tuple[str, str, int, Callable[[Bench], None]]] = [
     ("fec_g__rs", "-i 3 -fec -g", 0, profile(LAB_GENERATION="a1")),
     ("fec_g__unsupported", "-i 3 -fec -g", 0, nothing),
     ("pfc_g__ok", "-i 3 -pfc -g", 0, nothing),
+    ("dscp_to_tc_g__ok", "-i 3 -dscp_to_tc -g", 0, nothing),
     ("version_g__ok", "-i 3 -version -g", 0, nothing),
     ("process_g__none", "-i 3 -process -g", 0, nothing),
     ("process_g__exist", "-i 3 -process -g", 0, state(OWNER="4711:python")),
@@ -266,6 +268,47 @@ def test_counters_have_the_transcripts_names_in_its_order_and_what_the_lab_says(
     names = [line.partition(":")[0] for line in answer.out.splitlines()]
     assert names == [line.partition(":")[0] for line in recorded("stat_g__clean", 0).out.splitlines()]
     assert "roce_new_pkt_rty_num:3391\n" in answer.out
+
+
+def test_one_counter_can_grow_by_itself(bench: Bench) -> None:
+    bench.state(3, GROW="mac_rx_fcs_err_pkt_num")
+
+    def look() -> dict[str, int]:
+        rows = [line.split(":") for line in bench.call("hccn_tool -i 3 -stat -g").out.splitlines()[1:]]
+        return {name: int(value) for name, value in rows}
+
+    first, again = look(), look()
+    while again["mac_rx_fcs_err_pkt_num"] == first["mac_rx_fcs_err_pkt_num"]:
+        again = look()
+    assert {name for name in first if again[name] != first[name]} == {"mac_rx_fcs_err_pkt_num"}
+    assert again["mac_rx_fcs_err_pkt_num"] > first["mac_rx_fcs_err_pkt_num"]
+
+
+def test_a_wrong_id_may_be_answered_in_general_words(bench: Bench) -> None:
+    bench.profile(LAB_BADID="general")
+    for wrong in ("15", "x"):
+        done = bench.call(f"hccn_tool -i {wrong} -ip -g")
+        assert (done.out, done.err, done.rc) == ("", "Cmd execute failed!\n", 5)
+    assert bench.call("hccn_tool -i 7 -link -g").rc == 0
+
+
+def test_older_drivers_count_fewer(bench: Bench) -> None:
+    whole = bench.call("hccn_tool -i 3 -stat -g").out.splitlines()
+    bench.state(3, FEWER=1)
+    fewer = bench.call("hccn_tool -i 3 -stat -g").out.splitlines()
+    assert fewer == [line for line in whole if not line.startswith("roce_")]
+
+
+def test_a_map_of_dscp_values_is_the_labs(bench: Bench) -> None:
+    bench.state(3, DSCP="3:1 33:2 63:3")
+    rows = [line.split() for line in bench.call("hccn_tool -i 3 -dscp_to_tc -g").out.splitlines()[1:]]
+    assert {dscp: kind for dscp, kind in rows if kind != "0"} == {"3": "1", "33": "2", "63": "3"}
+    assert len(rows) == 64
+
+
+def test_a_module_has_the_transcripts_labels_in_its_order(bench: Bench) -> None:
+    recorded_labels = [line.split(":")[0] for line in OPTICAL.read_text().splitlines()]
+    assert [line.split(":")[0] for line in bench.call("hccn_tool -i 3 -optical -g").out.splitlines()] == recorded_labels
 
 
 def test_tls_without_the_preset_part_is_what_older_drivers_print(bench: Bench) -> None:

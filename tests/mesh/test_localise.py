@@ -77,7 +77,7 @@ def test_two_directly_joined_devices_stay_a_pair_of_suspects() -> None:
     (suspect,) = localise(cluster, NOTHING, results).suspects
     assert {str(p) for p in suspect.places} == {"server1/3", "server2/3"}
     assert suspect.certainty is Certainty.MAYBE
-    assert "swap" in suspect.next_test.en
+    assert "exchange the fibre between server1/3 and server2/3" in suspect.next_test.en
 
 
 def test_a_pair_is_split_by_a_known_fault_at_one_end() -> None:
@@ -251,7 +251,7 @@ def test_a_lossy_fibre_names_both_ends() -> None:
     judged, results = walk(Fabric(cluster=cluster, loss={X: 0.4}), atlas_a1.PRODUCT)
     assert failing(judged) == {("NET010", "server1/3"), ("NET010", "server2/3")}
     (suspect,) = localise(cluster, NOTHING, results).suspects
-    assert suspect.kind is Kind.PAIR
+    assert suspect.kind is Kind.FIBRE
 
 
 def test_two_heavy_losers_that_met_are_no_broken_path() -> None:

@@ -5,6 +5,7 @@ import math
 import pytest
 
 from rankready.mesh.order import best_seed, shift_order, spectral_gap
+from rankready.mesh.seeds import known_seed
 
 # facts/mesh 4: servers, leaf, seed, first eight shifts, spectral gap of the first 4, 8 and 16
 VECTORS = (
@@ -47,3 +48,14 @@ def test_golden_ratio_order_would_split_a_healthy_fabric() -> None:
     golden = (98, 60, 38, 120)  # facts/mesh 4, at 256 servers
     assert spectral_gap(256, golden) == 0
     assert spectral_gap(256, shift_order(256, 32)[:4]) > 0.03
+
+
+@pytest.mark.parametrize("servers", [6, 7, 8, 9, 33, 100, 333, 1000, 4096])
+def test_the_seeds_that_are_known_are_the_ones_that_would_be_found(servers: int) -> None:
+    assert known_seed(servers) == best_seed(servers)
+
+
+def test_no_seed_is_known_where_there_is_none_or_nobody_looked() -> None:
+    assert known_seed(5) is None
+    assert known_seed(4097) is None
+    assert sorted(shift_order(4098)) == list(range(1, 2050))

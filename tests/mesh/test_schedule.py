@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankready.mesh.probe import Mode
-from rankready.mesh.rounds import Unit, pack
+from rankready.mesh.rounds import pack
 from rankready.mesh.schedule import default_mode, schedule
 from rankready.model.cluster import Generation, Topology
 from rankready.products import atlas_a1, atlas_a2, atlas_a3
@@ -51,7 +51,7 @@ def formula(mode: Mode, rails: int, servers: int, per_host: int) -> int:
     return -(-pairs // per_host) if mode is Mode.DIRECTED else -(-pairs // (2 * per_host))
 
 
-@settings(deadline=None, max_examples=120)
+@settings(max_examples=120)
 @given(
     servers=st.integers(3, 40),
     rails=st.sampled_from([1, 2, 3, 8, 16]),
@@ -177,6 +177,29 @@ def test_a_device_without_a_planned_address_is_left_out() -> None:
     assert [(e.pairs, [str(p) for p in e.places]) for e in made.excluded] == [(3, ["server3/0"])]
 
 
+def test_an_address_of_a_device_that_nobody_listed_is_no_stand_in_for_a_missing_one() -> None:
+    cluster = make_cluster(4, Generation.A2, devices=(0,))
+    (lost, address), *others = reversed(list(cluster.addressing.items()))
+    made = plan(replace(cluster, addressing={**dict(others), replace(lost, name="stranger"): address}))
+    assert [len(g) for g in made.rails[0]] == [3]
+    assert [[str(p) for p in e.places] for e in made.excluded] == [["server4/0"]]
+
+
+@given(gone=st.sets(st.tuples(st.integers(1, 6), st.integers(0, 2)), max_size=4), odd=st.booleans())
+@settings(max_examples=40)
+def test_a_rail_by_numbers_holds_the_devices_that_are_planned(gone: set[tuple[int, int]], *, odd: bool) -> None:
+    """Whatever is missing, and in whatever order addresses stand."""
+    cluster = make_cluster(6, Generation.A2, devices=(0, 1, 2))
+    kept = {p: a for p, a in cluster.addressing.items() if (int(p.name.removeprefix("server")), p.device) not in gone}
+    addressing = dict(reversed(kept.items())) if odd else kept
+    made = plan(replace(cluster, addressing=addressing), Mode.DIRECTED)
+    for (position, devices), groups in zip(cluster.rails(), made.rails, strict=True):
+        assert [d for g in groups for d in g] == [d for d in devices if d in addressing]
+        assert all(d.device == position for g in groups for d in g)
+    for server in cluster.servers:
+        assert made.calls_of(server.name) == sum(1 for _ in made.calls(server.name))
+
+
 def test_uneven_servers_are_covered_all_the_same() -> None:
     cluster = make_cluster(5, Generation.A2)
     small = replace(cluster.servers[2], devices=(0, 1))
@@ -192,6 +215,5 @@ def test_uneven_servers_are_covered_all_the_same() -> None:
 
 
 def test_pack_fills_a_round_from_the_longest_rails() -> None:
-    slots = [(Unit(0, 0),), (Unit(1, 0),), (Unit(2, 0),), (Unit(0, 1),)]
-    assert [len(r) for r in pack(slots, 2)] == [2, 1, 1]
-    assert [u.step for r in pack(slots, 1) for u in r if u.rail == 0] == [0, 1, 2]
+    assert [len(r) for r in pack([3, 1], 2)] == [2, 1, 1]
+    assert [u.step for r in pack([3, 1], 1) for u in r if u.rail == 0] == [0, 1, 2]

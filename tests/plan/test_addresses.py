@@ -6,7 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from plan_cases import PRODUCTS, bare, interfaces, server, typed
 
@@ -48,7 +48,6 @@ def clusters(draw: st.DrawFn) -> Cluster:
     return replace(cluster, servers=(first, *cluster.servers[1:]))
 
 
-@settings(deadline=None)
 @given(clusters())
 def test_what_is_planned_is_legal(cluster: Cluster) -> None:
     product = PRODUCTS[cluster.generation]
@@ -68,7 +67,6 @@ def test_what_is_planned_is_legal(cluster: Cluster) -> None:
     assert conflicts(cluster, product, addressing) == ()
 
 
-@settings(deadline=None)
 @given(clusters(), st.randoms(use_true_random=False), st.sampled_from(["applied", "live"]))
 def test_adding_removing_and_reordering_servers_moves_nobody(cluster: Cluster, dice: random.Random, how: str) -> None:
     product = PRODUCTS[cluster.generation]
@@ -173,7 +171,6 @@ def test_capacity_is_exact(generation: Generation, servers: int, gateway: int | 
         assign(cluster, product, avoid=[*closed, *more])
 
 
-@settings(deadline=None)
 @given(st.sampled_from(Generation), st.integers(1, 12), st.integers(20, 30), st.sampled_from([None, 1]))
 def test_a_pool_is_refused_only_when_it_can_not_do(
     generation: Generation, servers: int, prefix: int, gateway: int | None
@@ -335,7 +332,6 @@ def test_a_servers_own_addresses_are_never_given() -> None:
     assert planned(replace(cluster, servers=(own,)))["server1/0"] == "10.20.0.3/24"
 
 
-@settings(deadline=None)
 @given(clusters(), st.data())
 def test_any_memory_whatever_gives_a_legal_plan(cluster: Cluster, data: st.DataObject) -> None:
     product = PRODUCTS[cluster.generation]

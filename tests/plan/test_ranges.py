@@ -3,7 +3,7 @@ from __future__ import annotations
 from ipaddress import ip_interface, ip_network
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankready.plan.ranges import hosts, is_broadcast_address, is_network_address, overlap, spans, within
@@ -11,7 +11,6 @@ from rankready.plan.ranges import hosts, is_broadcast_address, is_network_addres
 PAIRS = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 8)).map(lambda p: (p[0], p[0] + p[1])), max_size=8)
 
 
-@settings(deadline=None)
 @given(PAIRS, st.integers(0, 70), st.integers(0, 70))
 def test_spans_agree_with_a_set(pairs: list[tuple[int, int]], low: int, high: int) -> None:
     plain = {n for first, last in pairs for n in range(first, last + 1)}

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankready.model.errors import PlanError
@@ -10,7 +10,6 @@ from rankready.plan.waves import waves
 NAMES = tuple(f"server{n}" for n in range(1, 10))
 
 
-@settings(deadline=None)
 @given(st.integers(0, 40), st.integers(0, 3), st.floats(0.01, 1), st.one_of(st.none(), st.integers(1, 50)))
 def test_every_server_once_in_order(count: int, canary: int, share: float, batch: int | None) -> None:
     servers = tuple(f"s{n}" for n in range(count))

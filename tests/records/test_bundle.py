@@ -228,7 +228,7 @@ def test_values_of_no_secrets(value: str) -> None:
 SECRETS = st.text("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", min_size=8, max_size=40)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     SECRETS,
     st.sampled_from(
@@ -239,7 +239,7 @@ def test_whatever_stands_after_such_a_name_is_gone(secret: str, shape: str) -> N
     assert secret not in scrub(f"before {shape.format(secret)} after")
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(), lambda s: st.lists(s) | st.dictionaries(st.text(), s)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @given(RECORDS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_what_is_written_reads_back_the_same(value: Record) -> None:
     with TemporaryDirectory() as folder:
         assert read(write(value, Path(folder))) == value

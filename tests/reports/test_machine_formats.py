@@ -17,7 +17,7 @@ from rankready.kind.report import Report
 from rankready.model.change import Change, Plan, Problem, What
 from rankready.model.finding import Outcome
 from rankready.model.place import device_place, server_place
-from rankready.model.text import Lang
+from rankready.model.text import Lang, Text
 from rankready.reports.html import REPORT as HTML
 from rankready.reports.json import REPORT as JSON
 from rankready.reports.junit import REPORT as JUNIT
@@ -77,12 +77,14 @@ def test_what_follows_from_a_root_is_no_finding_of_its_own() -> None:
 def test_a_plan_has_its_parts() -> None:
     change = Change(place=device_place("s1", 0), what=What.ADDRESS, before=None, after="10.0.0.1/24")
     problem = Problem(rule="r", places=(server_place("s1"),), message="m")
-    out = as_json(record(plan=Plan(changes=(change,), problems=(problem,), unread=((server_place("s2"), "why"),))))
+    out = as_json(
+        record(plan=Plan(changes=(change,), problems=(problem,), unread=((server_place("s2"), Text("why", "为何")),)))
+    )
     assert out["changes"] == [
-        {"place": "s1/0", "what": "address", "before": None, "after": "10.0.0.1/24", "reason": ""}
+        {"place": "s1/0", "what": "address", "before": None, "after": "10.0.0.1/24", "reason": "", "reason_zh": ""}
     ]
     assert out["problems"][0]["places"] == ["s1"]
-    assert out["unread"] == [{"place": "s2", "reason": "why"}]
+    assert out["unread"] == [{"place": "s2", "reason": "why", "reason_zh": "为何"}]
     assert "changes" not in as_json(record())
 
 
@@ -101,7 +103,7 @@ def test_a_verbs_own_parts_stand_at_the_top_but_hide_nothing() -> None:
 
 
 @given(RECORDS)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_json_is_json_and_safe_to_print(value: Record) -> None:
     drawn = JSON.draw(value, Lang.EN, 80)
     assert json.loads(drawn)["cluster"] == value.cluster
@@ -109,7 +111,7 @@ def test_json_is_json_and_safe_to_print(value: Record) -> None:
 
 
 @given(RECORDS)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_junit_is_xml(value: Record) -> None:
     suite = ET.fromstring(JUNIT.draw(value, Lang.ZH, 80))  # noqa: S314  (our own words)
     assert int(suite.get("tests", "-1")) == len(suite.findall("testcase"))
@@ -222,7 +224,7 @@ def test_simulated_answers_say_so_on_the_page() -> None:
 
 
 @given(RECORDS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_no_record_breaks_the_html(value: Record) -> None:
     read = page(value)
     assert read.tags["html"] == 1

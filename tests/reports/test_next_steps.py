@@ -54,7 +54,8 @@ def test_no_login_is_made_up() -> None:
 
 def test_a_plan_that_could_not_read_a_server_tells_it_once() -> None:
     lost = "s1 (root@10.0.0.1:2222): Connection refused"
-    plan = Plan(unread=((S1, f"hccn.conf: {lost}"), *((device_place("s1", d), f"address: {lost}") for d in range(8))))
+    told = {what: Text(f"{what}: {lost}", f"{what}：{lost}") for what in ("hccn.conf", "address")}
+    plan = Plan(unread=((S1, told["hccn.conf"]), *((device_place("s1", d), told["address"]) for d in range(8))))
     page = screen(record(verb="plan", exit=3, plan=plan, extra={"logins": LOGINS}))
     assert page.count("Connection refused") == 1
     assert "ssh -p 2222" in page

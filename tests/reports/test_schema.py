@@ -50,6 +50,9 @@ VERBS = (  # in an order in which each finds what it needs
     ("mesh", "--json"),
     ("run", "--json", "--nproc-per-node", "1", str(TRAIN), "--steps", "2", "--fail-rank", "1", "--fail-step", "1"),
     ("why", "--json"),
+    ("why", "--no-collect", "--json"),
+    ("logs", "--json"),
+    ("logs", "--json"),
     ("vet", "--json", str(TRAIN)),
 )
 

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from some_records import RECORDS, busy, failing, many, record, verdict
 
 from rankready.model.change import Change, Plan, What
-from rankready.model.finding import Outcome
+from rankready.model.finding import Outcome, Severity, Verdict
 from rankready.model.place import cluster_place, device_place, server_place
 from rankready.model.record import Step
 from rankready.model.text import Lang
@@ -34,7 +34,7 @@ def test_any_record_fits_one_screen(count: int, width: int, lang: Lang) -> None:
 
 
 @given(RECORDS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_no_record_breaks_the_page(value: Record) -> None:
     for lang in Lang:
         for width in (1, 20, 80):
@@ -118,6 +118,19 @@ def test_a_cluster_rule_that_is_unknown_for_a_told_reason_is_not_told_again() ->
     assert sum(line.startswith(" ????") for line in lines(record((lost, rule), exit=3))) == 1
     assert sum(line.startswith(" ????") for line in lines(record((lost, other), exit=3))) == 2
     assert sum(line.startswith(" ????") for line in lines(record((rule,), exit=3))) == 1
+
+
+def test_what_is_not_known_is_told_in_the_readers_language_beside_what_was_found() -> None:
+    found = failing("NET001", device_place("server2", 3)).findings[0]
+    unknown = Verdict(
+        code="NET001", place=found.place, outcome=Outcome.UNKNOWN, reason="half of it is missing", reason_zh="缺了一半",
+        findings=(replace(found, severity=Severity.WARNING), replace(found, severity=Severity.NOTE)),
+    )  # fmt: skip
+    for lang, first, second, reason in ((Lang.EN, "WARN", "????", "half of it"), (Lang.ZH, "警告", "未知", "缺了一半")):
+        drawn = lines(record((unknown,), exit=3), lang)
+        marked = [line for line in drawn if line.startswith((f" {first}", f" {second}"))]
+        assert [line.split()[0] for line in marked] == [first, second]
+        assert reason in marked[1]
 
 
 def test_only_differing_values_are_alike() -> None:

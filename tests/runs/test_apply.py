@@ -10,12 +10,13 @@ import pytest
 from sim_fleet import plain_json, set_by_hand, sim_fleet
 
 from rankready import catalog
-from rankready.model.cluster import Generation
+from rankready.model.cluster import Generation, NetDetectPolicy
 from rankready.model.errors import ConfigError, RankreadyError, StalePlan
 from rankready.model.finding import Outcome
-from rankready.model.text import Lang
-from rankready.runs.apply import How, apply
+from rankready.model.text import Lang, Text
+from rankready.runs.apply import How, apply, settle
 from rankready.runs.check import check
+from rankready.runs.intent import NO_TARGET
 from rankready.runs.journal import changed, entries, latest, unfinished
 from rankready.runs.plan import draw, record_of
 from rankready.runs.saved import load, save
@@ -117,7 +118,9 @@ async def test_a_canary_that_is_denied_stops_the_rest(tmp_path: Path) -> None:
     assert (record.exit, record.extra["applied"]) == (1, [])
     assert record.extra["not_reached_by_wave"] == ["server2"]
     (words,) = record.extra["not_accepted"]["server1"]
-    assert words.startswith("server1/[0-1] address, server1/[0-1] gateway, server1/[0-1] netdetect: permission denied")
+    where = "server1/[0-1] address, server1/[0-1] gateway, server1/[0-1] netdetect"
+    assert words.en.startswith(f"{where}: permission denied: the tool wants")
+    assert words.zh.startswith(f"{where}：权限不足")
     assert fleet.sets("server2") == []
     assert "stopped: more servers failed than allowed; untouched: server2" in text(record)
     assert "rankready apply --continue" in text(record)
@@ -162,7 +165,10 @@ async def test_what_is_accepted_but_not_read_back_is_told(tmp_path: Path) -> Non
     record = await applied(fleet)
     assert record.exit == 1
     assert record.extra["not_accepted"]["server1"] == [
-        "server1/0 netdetect: accepted, but the device reads back nothing, planned 10.20.0.254"
+        Text(
+            "server1/0 netdetect: accepted, but the device reads back nothing, planned 10.20.0.254",
+            "server1/0 netdetect：工具已接受，但设备回读为 空，规划为 10.20.0.254",
+        )
     ]
 
 
@@ -171,7 +177,7 @@ async def test_a_connection_lost_after_the_sets_is_not_taken_for_success_and_is_
     fleet.sessions["server1"].lose_after(b"-netdetect -s")
     record = await applied(fleet)
     assert (record.exit, record.extra["applied"]) == (1, [])
-    assert "connection lost" in record.extra["not_accepted"]["server1"][0]
+    assert "connection lost" in record.extra["not_accepted"]["server1"][0].en
     fleet.sessions["server1"].lose_after(b"")
     site = fleet.site()
     meant = meant_by_unfinished(site.home)
@@ -182,6 +188,22 @@ async def test_a_connection_lost_after_the_sets_is_not_taken_for_success_and_is_
     assert (finished.exit, finished.extra["continued"], finished.extra["applied"]) == (0, True, ["server2"])
     with pytest.raises(ConfigError, match="--continue: none"):
         meant_by_unfinished(site.home)
+
+
+async def test_only_an_unfinished_apply_is_settled_and_a_dry_run_takes_no_lock(tmp_path: Path) -> None:
+    fleet = sim_fleet(tmp_path)
+    gate = fleet.benches["server1"].root / "run/rankready/gate"
+    await settle(fleet.site())
+    assert not gate.exists()
+    fleet.sessions["server1"].lose_after(b"-netdetect -s")
+    assert (await applied(fleet)).exit == 1
+    fleet.sessions["server1"].lose_after(b"")
+    gate.unlink()
+    await settle(fleet.site(), dry_run=True)
+    assert not gate.exists()
+    await settle(fleet.site())
+    assert gate.exists()
+    assert not gate.with_name("lock").exists()
 
 
 async def test_an_unfinished_apply_is_not_continued_into_another_plan(tmp_path: Path) -> None:
@@ -268,7 +290,7 @@ async def test_a_server_whose_file_cannot_be_put_back_is_not_touched(tmp_path: P
     record = await applied(fleet, max_fail=1.0)
     assert record.exit == 1
     assert fleet.sets("server2") == []
-    assert "so it could not be put back" in record.extra["not_accepted"]["server2"][0]
+    assert "so it could not be put back" in record.extra["not_accepted"]["server2"][0].en
 
 
 async def test_a_journal_that_cannot_be_written_stops_it_before_the_first_change(tmp_path: Path) -> None:
@@ -285,7 +307,16 @@ async def test_ipv6_is_planned_but_not_forced_on_devices_that_have_none(tmp_path
     six = replace(fleet.cluster.parameter_plane.segments[0], network=NETWORK6, gateway=None)
     drawn = await draw(fleet.with_plane(segments=(six,)).site())
     assert drawn.plan.changes == ()
-    assert "the device does not support IPv6" in drawn.plan.unread[0][1]
+    assert "the device does not support IPv6" in drawn.plan.unread[0][1].en
+
+
+async def test_an_ipv6_plan_says_that_it_sets_no_target(tmp_path: Path) -> None:
+    fleet = sim_fleet(tmp_path, (1,))
+    six = replace(fleet.cluster.parameter_plane.segments[0], network=NETWORK6, gateway=None)
+    silent = fleet.with_plane(segments=(six,), netdetect=NetDetectPolicy.NONE)
+    told = [fleet.with_plane(segments=(six,)), silent, fleet]
+    notes = [record_of(f.site(), await draw(f.site())).extra["notes"] for f in told]
+    assert notes == [[NO_TARGET], [], []]
 
 
 async def test_a_gateway_of_the_pool_is_set_before_the_target_and_a_wrong_one_is_told_and_mended(

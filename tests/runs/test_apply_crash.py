@@ -13,13 +13,14 @@ import pytest
 from sim_fleet import set_by_hand, sim_fleet
 
 from rankready.model.errors import ConfigError
-from rankready.runs.apply import apply
+from rankready.runs.apply import apply, settle
 from rankready.runs.journal import unfinished
 from rankready.runs.plan import draw
 from rankready.runs.stale import meant_by_unfinished, refuse_other_intent
 from rankready.runs.undo import journal_of, undo
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from sim_fleet import SimFleet
@@ -38,6 +39,7 @@ AS_PLANNED = [
     f"ADDR={interface.ip} GW=10.20.0.254 MASK=255.255.255.0NETDETECT=10.20.0.254"
     for interface in map(ip_interface, PLAN.values())
 ]
+BACK = 10  # set calls of its undo, the step aside that takes a gateway away included
 SETS = 9  # set calls: address, gateway and target of three devices where they differ, one more for the exchange
 
 
@@ -55,6 +57,7 @@ async def _whole_apply(fleet: SimFleet) -> Record:
 async def _go_on(fleet: SimFleet) -> Record:
     site = fleet.site()
     meant = meant_by_unfinished(site.home)
+    await settle(site)
     drawn = await draw(site, meant)
     refuse_other_intent(drawn, meant)
     return await apply(site, drawn)
@@ -103,24 +106,29 @@ def child(fleet: SimFleet, *, at_write: int | None = None) -> int:
     return os.WTERMSIG(status)
 
 
-def kill_before_set(fleet: SimFleet, number: int) -> int:
-    """Apply in a process of its own, killed from the server's side as the n-th set of the whole run begins."""
+def kill_before_set(fleet: SimFleet, number: int, work: Callable[[SimFleet], Record] = whole_apply) -> int:
+    """Work in a process of its own, killed from the server's side as the n-th set of the whole run begins."""
     counted = fleet.root / "counted"
+    counted.unlink(missing_ok=True)
     script = (
         f'echo x >>"{counted}"; [ "$(wc -l <"{counted}")" -ne {number} ] || kill -9 "$(cat "{fleet.root}/pid")"\n'
         "sleep 0.02\n"
     )
     for name in fleet.benches:
-        for each in range(1, SETS + 1):
+        for each in range(1, SETS + BACK + 1):
             fleet.spy(name).with_name(f"{name}.sets.{each}").write_text(script)
     pid = os.fork()
     if not pid:
         (fleet.root / "pid").write_text(str(os.getpid()))
         try:
-            whole_apply(fleet)
+            work(fleet)
         finally:
             os._exit(0)
     _, status = os.waitpid(pid, 0)
+    for name in fleet.benches:
+        fleet.spy(name).unlink(missing_ok=True)
+        for each in range(1, SETS + BACK + 1):
+            fleet.spy(name).with_name(f"{name}.sets.{each}").unlink()
     return os.WTERMSIG(status)
 
 
@@ -179,6 +187,29 @@ def test_killed_while_a_server_is_set_then_undone(tmp_path: Path, number: int) -
     fleet = stand(tmp_path)
     before = fleet.state()
     assert kill_before_set(fleet, number) == signal.SIGKILL
+    record = put_back(fleet)
+    assert record.exit == 0, record.extra
+    assert fleet.state() == before
+
+
+@pytest.mark.parametrize("number", range(1, SETS + 1))
+def test_killed_while_a_server_is_set_then_finished(tmp_path: Path, number: int) -> None:
+    fleet = stand(tmp_path)
+    assert kill_before_set(fleet, number) == signal.SIGKILL
+    record = go_on(fleet)
+    assert record.exit == 0, record.extra
+    assert carried(fleet) == AS_PLANNED
+    assert unfinished(fleet.site().home) is None
+
+
+@pytest.mark.parametrize("number", range(1, BACK + 1))
+def test_an_undo_that_is_killed_while_it_sets_is_undone_again(tmp_path: Path, number: int) -> None:
+    fleet = stand(tmp_path)
+    before = fleet.state()
+    assert whole_apply(fleet).exit == 0
+    fleet.spy("server1").unlink()
+    fleet.spy("server2").unlink()
+    assert kill_before_set(fleet, number, put_back) == signal.SIGKILL
     record = put_back(fleet)
     assert record.exit == 0, record.extra
     assert fleet.state() == before

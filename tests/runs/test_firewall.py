@@ -27,6 +27,8 @@ pytestmark = [needs_namespaces, pytest.mark.namespaces, pytest.mark.root]
 needs_ufw = pytest.mark.skipif(not shutil.which("ufw"), reason="ufw is not there")
 needs_firewalld = pytest.mark.skipif(not shutil.which("firewalld"), reason="firewalld is not there")
 needs_nft = pytest.mark.skipif(not shutil.which("nft"), reason="nft is not there")
+LEGACY, RESERVED = "iptables-legacy", "/proc/sys/net/ipv4/ip_local_reserved_ports"
+needs_legacy = pytest.mark.skipif(not shutil.which(LEGACY), reason="iptables-legacy is not there")
 
 DROP = """
 table inet filter {
@@ -137,6 +139,50 @@ async def test_nft_chain_gets_one_tagged_rule_and_loses_it_again(three: Namespac
     assert "rankready-" in three.run("server1", "nft", "list", "ruleset")
     assert (await restore(site, to_restore(site))).exit == 0
     assert three.run("server1", "nft", "list", "ruleset") == before
+
+
+@needs_legacy
+async def test_rules_of_the_old_kernel_interface_which_nft_does_not_show(three: Namespaces, tmp_path: Path) -> None:
+    for words in (
+        ("-A", "INPUT", "-m", "conntrack", "--ctstate", "RELATED,ESTABLISHED", "-j", "ACCEPT"),
+        ("-A", "INPUT", "-p", "tcp", "--dport", "22", "-j", "ACCEPT"),
+        ("-P", "INPUT", "DROP"),
+    ):
+        three.run("server2", LEGACY, *words)
+    before = three.run("server2", LEGACY, "-S")
+    reserved = three.run("server2", "cat", RESERVED)
+    site, _ = three.site(tmp_path / "home")
+    seen = await status(site)
+    assert outcomes(seen)["server2"] is Outcome.FAIL
+    assert failed(seen) == {("server1", "server2"), ("server3", "server2")}
+    opened = await carry(site, await draw(site, "open"))
+    assert opened.exit == 0
+    assert failed(opened) == set()
+    after = three.run("server2", LEGACY, "-S")
+    assert "-A INPUT -s 172.31.9.1/32 -p tcp -m tcp --dport 60000:60031" in after
+    assert three.run("server2", "cat", RESERVED) == "60000-60031\n"
+    assert (await draw(site, "open")).steps == ()
+    assert (await restore(site, to_restore(site))).exit == 0
+    assert three.run("server2", LEGACY, "-S") == before
+    assert three.run("server2", "cat", RESERVED) == reserved
+
+
+@needs_ufw
+async def test_gloo_s_ports_are_opened_when_asked_and_reserved_ports_are_kept(
+    three: Namespaces, tmp_path: Path
+) -> None:
+    ufw_on(three, "server2")
+    three.run("server2", "sh", "-c", f"echo 8080,61000 >{RESERVED}")
+    site, _ = three.site(tmp_path / "home")
+    opened = await carry(site, await draw(site, "open"))
+    gloo = [c["result"] for c in opened.extra["connects"] if c["gloo"] and c["to"] == "server2"]
+    assert (opened.exit, set(gloo)) == (0, {"timeout"})
+    assert three.run("server2", "cat", RESERVED) == "8080,60000-60031,61000\n"
+    wider = await carry(site, await draw(site, "open", gloo=True))
+    assert {c["result"] for c in wider.extra["connects"]} == {"ok"}
+    for _ in range(2):
+        assert (await restore(site, to_restore(site))).exit == 0
+    assert three.run("server2", "cat", RESERVED) == "8080,61000\n"
 
 
 @needs_nft

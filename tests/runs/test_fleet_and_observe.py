@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+from farm_fleet import farm
 from small_cluster import CLUSTER
 
 from rankready.kind.question import Question, Scope
@@ -15,7 +18,7 @@ from rankready.model.observed.host import Listening, Reached
 from rankready.model.place import device_place, server_place
 from rankready.model.snapshot import Gap, Seen
 from rankready.runs.fleet import Fleet, Retry
-from rankready.runs.observe import observe
+from rankready.runs.observe import observe, questions
 from rankready.runs.site import Site
 from rankready.transports.local import LocalSession
 
@@ -180,3 +183,20 @@ async def test_clocks_are_compared_at_one_moment() -> None:
     assert len(clocks) == 2
     (a, slack_a), (b, slack_b) = clocks
     assert abs(a - b) <= slack_a + slack_b + 0.05
+
+
+@pytest.mark.parametrize(("fact", "read"), [(Mtu, 2), (Mac, 8)])
+async def test_the_same_words_are_read_once_and_others_each(fact: type, read: int, tmp_path: Path) -> None:
+    """Four servers of two devices: one device number's MTU sounds the same everywhere, no two MACs do."""
+    site, _ = farm(4, (0, 1)).site(tmp_path)
+    (question,) = questions({fact})
+    reads: list[Place] = []
+
+    def counted(reply: Reply, place: Place) -> object:
+        reads.append(place)
+        return question.read(reply, place)
+
+    seen = Seen(await observe(site, [replace(question, read=counted)]))
+    assert len(reads) == read
+    assert [place for place, _ in seen.each(fact)] == list(site.cluster.devices())
+    assert all(seen.evidence(place, fact) for place in site.cluster.devices())

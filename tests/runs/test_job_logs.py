@@ -2,17 +2,25 @@ from __future__ import annotations
 
 import json
 import os
+import random
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from fake_fleet import FolderSession
+from sim_fleet import sim_fleet
 from train_site import LAUNCH, options, train_site, train_spec
 
-from rankready.model.errors import PlanError
+from rankready.model.errors import PlanError, Unreachable
 from rankready.runs.job import run
 from rankready.runs.job_logs import Bounds, logs
+from rankready.runs.why_checks import ports
+from rankready.runs.why_folder import others
+from rankready.transports.local import LocalChannel
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from fake_fleet import FolderTransport
 
 
@@ -82,7 +90,7 @@ async def test_old_logs_of_the_home_folder_do_not_belong_to_a_job(tmp_path: Path
     put(transport, "server1", "ascend/log/debug/plog/plog-9_9.log", "old")
     os.utime(transport.root / "server1/ascend/log/debug/plog/plog-9_9.log", (1e9, 1e9))
     record = await logs(site, spec.job)
-    assert record.extra["absent"] == [{"server": "server1", "what": "ascend/log"}]
+    assert {"server": "server1", "what": "ascend/log"} in record.extra["absent"]
     assert Path(record.extra["folder"]) == site.home / "jobs" / spec.job
 
 
@@ -92,6 +100,96 @@ async def test_a_server_without_python_is_listed(tmp_path: Path, tools: Path) ->
     site, _, _ = train_site(tmp_path, servers=1)
     record = await logs(site, None, tmp_path / "out")
     assert "nothing here" in record.extra["gaps"][0]["reason"]
+
+
+async def test_what_is_here_whole_is_not_sent_again(tmp_path: Path, tools: Path) -> None:
+    site, transport, _ = train_site(tmp_path, servers=1)
+    put(transport, "server1", "ascend/log/debug/plog/plog-1_2.log", "x" * 50_000)
+    put(transport, "server1", "ascend/log/debug/plog/plog-3_4.log", "y" * 50_000)
+    first = await logs(site, None, tmp_path / "out")
+    assert (first.extra["collected"][0]["kept"], first.extra["gaps"]) == (0, [])
+    put(transport, "server1", "ascend/log/debug/plog/plog-3_4.log", "y" * 50_001)
+    (tmp_path / "out/server1/ascend/log/debug/plog/plog-1_2.log").chmod(0o400)
+    second = await logs(site, None, tmp_path / "out")
+    told = second.extra["collected"][0]
+    assert told["kept"] >= 1
+    assert told["bytes"] < 60_000
+    assert (tmp_path / "out/server1/ascend/log/debug/plog/plog-3_4.log").stat().st_size == 50_001
+    assert (tmp_path / "out/server1/ascend/log/debug/plog/plog-1_2.log").stat().st_mode & 0o777 == 0o400
+
+
+class Cut(FolderSession):
+    """A connection that is lost after some bytes have come, once."""
+
+    after: int | None = 0
+
+    async def open(self, command: str) -> LocalChannel:
+        inner = await super().open(command)
+        after, self.after = self.after, None
+        return inner if after is None else Losing(inner, after)
+
+
+class Losing(LocalChannel):
+    def __init__(self, inner: LocalChannel, after: int) -> None:
+        super().__init__(inner._process)
+        self.left = after
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        async for chunk in super().chunks():
+            yield chunk[: self.left]
+            self.left -= len(chunk)
+            if self.left <= 0:
+                raise Unreachable("server1: connection lost")
+
+
+async def test_a_second_run_goes_on_where_the_connection_was_lost(tmp_path: Path, tools: Path) -> None:
+    site, transport, _ = train_site(tmp_path, servers=1)
+    for n in range(8):
+        put(transport, "server1", f"ascend/log/debug/plog/plog-{n}_2.log", random.Random(n).randbytes(40_000).hex())  # noqa: S311  (what can't be packed)
+    home = transport.session("server1")
+    broken = Cut(dict(home._env), "server1")
+    broken.after = 150_000
+    transport.sessions["server1"] = broken
+    first = await logs(site, None, tmp_path / "out")
+    assert first.exit == 1
+    assert any("connection lost" in g["reason"] and "once more" in g["reason"] for g in first.extra["gaps"])
+    came = first.extra["collected"][0]["files"]
+    assert came > 0
+    assert json.loads((tmp_path / "out/collect.json").read_text())["server1"]["reachable"] is True
+    second = await logs(site, None, tmp_path / "out")
+    assert (second.exit, second.extra["gaps"]) == (0, [])
+    assert second.extra["collected"][0]["kept"] > 0
+    assert len(list((tmp_path / "out/server1/ascend").rglob("*.log"))) == 8
+    assert not list((tmp_path / "out").rglob("*.part"))
+
+
+async def test_exported_device_logs_and_listeners_are_collected(tmp_path: Path, tools: Path) -> None:
+    site, transport, _ = train_site(tmp_path, servers=1)
+    event = "slog/dev-os-0/run/event/event_20260309213000000.log"
+    put(transport, "server1", f"2026-03-09-21-40-00/{event}", "[EVENT] KERNEL(1,sklogd):x Event id=0x80e01801\n")
+    put(transport, "server1", "2026-03-09-21-40-00/hisi_logs/device-1/history.log", "system exception code\n")
+    put(transport, "server1", "older/slog/dev-os-0/run/event/event_20250309213000000.log", "old\n")
+    os.utime(transport.root / "server1/older", (1e9, 1e9))
+    (tools / "ss").write_text("#!/bin/sh\necho 'LISTEN 0 128 10.0.0.1:60000 0.0.0.0:* users:((\"x\",pid=7,fd=8))'\n")
+    (tools / "ss").chmod(0o755)
+    await logs(site, None, tmp_path / "out")
+    found = {str(p.relative_to(tmp_path / "out/server1")) for p in (tmp_path / "out/server1").rglob("*") if p.is_file()}
+    assert {f"device_log/{event}", "device_log/hisi_logs/device-1/history.log", "meta/ss_listen.txt"} <= found
+    assert not any("20250309" in name for name in found)
+
+
+async def test_what_devices_say_of_themselves_is_kept_in_their_tools_own_words(tmp_path: Path) -> None:
+    """One file an answer, named as why reads it; what a tool did not answer is listed."""
+    fleet = sim_fleet(tmp_path)
+    (fleet.root / "fabric" / "server2.1").write_text("ADDR=\nMASK=\nGW=\nUP=0\nVLAN=100\n")
+    (fleet.benches["server2"].run_folder / "npu1.links").write_text("1772950000 UP\n1772957220 DOWN\n")
+    await logs(fleet.site(), None, tmp_path / "out")
+    folder = tmp_path / "out/server2/environment_check"
+    assert "DOWN" in (folder / "hccn_link_1.txt").read_text()
+    assert "UP" in (folder / "hccn_link_0.txt").read_text()
+    assert (folder / "hccn_tls_0.txt").is_file()
+    found = list(ports(others(tmp_path / "out"), tmp_path / "out"))
+    assert ("server2", 1, 1) in {(p.host, p.device, p.downs) for p in found}
 
 
 async def test_links_on_a_server_are_not_followed(tmp_path: Path, tools: Path) -> None:

@@ -121,3 +121,15 @@ def test_addresses_are_the_inventorys_and_not_those_of_ssh() -> None:
     cluster = make_cluster(1)
     server = replace(cluster.servers[0], login=Login(host="127.0.0.1", port=40001), address=IPv4Address("172.30.1.1"))
     assert job_spec(replace(cluster, servers=(server,)), ASKED, "job-1234").nodes[0].address == "172.30.1.1"
+
+
+def test_the_devices_that_the_user_makes_visible_are_those_of_the_job() -> None:
+    shown = {"ASCEND_RT_VISIBLE_DEVICES": "4,5,6,7"}
+    whole = job_spec(make_cluster(2), Asked(argv=("train.py",), env=shown, count=4), "j1")
+    assert [n.devices for n in whole.nodes] == [(4, 5, 6, 7)] * 2
+    two = job_spec(make_cluster(2), Asked(argv=("train.py",), env=shown, count=2), "j1")
+    assert [n.devices for n in two.nodes] == [(4, 5)] * 2
+    with pytest.raises(PlanError, match="--devices says 0,1"):
+        job_spec(make_cluster(2), Asked(argv=("train.py",), env=shown, devices=(0, 1)), "j1")
+    with pytest.raises(PlanError):
+        job_spec(make_cluster(2), Asked(argv=("train.py",), env={"ASCEND_RT_VISIBLE_DEVICES": "2,4"}, count=2), "j1")

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import socket
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from train_site import LAUNCH, options, train_site, train_spec
 
 from rankready.model.errors import PlanError
 from rankready.runs.job import run
+from rankready.runs.job_spec import LINK_OFFSET
 from rankready.runs.jobs import From, attach, ps, stop, table
 
 if TYPE_CHECKING:
@@ -150,3 +152,31 @@ async def test_attach_of_an_unknown_job_says_so(tmp_path: Path) -> None:
     site, _, _ = train_site(tmp_path)
     with pytest.raises(PlanError, match="no server knows"):
         await asyncio.wait_for(attach(site, "20260101-000000-abcdef01", options([])), 30)
+
+
+async def test_stop_of_a_job_that_never_was_names_those_that_there_are(tmp_path: Path) -> None:
+    site, _, _ = train_site(tmp_path)
+    with pytest.raises(PlanError, match="they know none"):
+        await stop(site, "20260101-000000-deadbeef", 0.0)
+    spec = train_spec(site, "--steps", "1")
+    await run(site, spec, LAUNCH, options([]))
+    with pytest.raises(PlanError, match=rf"no server knows a job \S+; they know {spec.job} \(ended\): rankready ps"):
+        await stop(site, "20260101-000000-deadbeef", 0.0)
+    assert (await stop(site, spec.job, 0.0)).exit == 0
+
+
+async def test_guards_that_do_not_reach_each_other_are_said_at_once(tmp_path: Path) -> None:
+    site, _, said = train_site(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as somebody:
+        base_port = somebody.getsockname()[1] - LINK_OFFSET
+        spec = replace(train_spec(site, "--steps", "100000", "--pause", "0.05"), hccl_base_port=base_port)
+        record = await run(site, spec, LAUNCH, options([], detach=True))
+    try:
+        assert record.exit == 0
+        apart = [t.en for t in said if "does not reach" in t.en]
+        assert len(apart) == 1
+        assert apart[0].startswith(f"server2: its guard does not reach that of node 0 at 127.0.0.1:{base_port + 31}: ")
+        assert "only while somebody is attached" in apart[0]
+        assert not any("watch over each other" in t.en for t in said)
+    finally:
+        await stop(site, spec.job, 0.0)

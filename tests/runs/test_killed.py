@@ -60,6 +60,21 @@ async def test_a_kill_that_the_kernel_does_not_know_was_somebody_elses(tmp_path:
     assert "sent by somebody else" in await told(tmp_path, signal=9)
 
 
+async def test_the_kernels_count_settles_what_its_log_leaves_open(tmp_path: Path, kernel: Path) -> None:
+    says(kernel, f"echo '{OOM}'")
+    assert "killed by the kernel for lack of memory (1 such" in await told(tmp_path, signal=9, pid=12, oom=1)
+    says(kernel, "exit 1")
+    assert "killed by the kernel for lack of memory (2 such" in await told(tmp_path, signal=9, oom=2)
+    assert "sent by somebody else" in await told(tmp_path, signal=9, oom=0)
+
+
+async def test_a_rank_that_lost_a_child_to_the_kernel_says_so(tmp_path: Path, kernel: Path) -> None:
+    says(kernel, "exit 1")
+    found = await told(tmp_path, exit=1, oom=1)
+    assert found == "exit 1; just before, the kernel killed 1 process(es) of server1 for lack of memory"
+    assert await told(tmp_path, exit=1, oom=0) == "exit 1"
+
+
 async def test_a_log_that_can_not_be_read_leaves_it_open(tmp_path: Path, kernel: Path) -> None:
     says(kernel, "echo 'dmesg: read kernel buffer failed: Operation not permitted' >&2; exit 1")
     found = await told(tmp_path, signal=9)

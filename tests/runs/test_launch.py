@@ -39,6 +39,27 @@ async def test_nothing_starts_when_the_look_finds_something(tmp_path: Path) -> N
     assert any("JOB006" in t.en for t in said)
 
 
+RANKS_FIXED = """
+import os
+import torch
+
+os.environ["RANK"] = "0"
+"""
+
+
+async def test_a_script_that_is_sure_to_fail_on_several_servers_is_not_started(tmp_path: Path) -> None:
+    site, _, said = train_site(tmp_path)
+    script = tmp_path / "fixed.py"
+    script.write_text(RANKS_FIXED)
+    record = await launch(site, Asked(argv=(str(script),), count=1), options([]))
+    assert (record.exit, record.extra["cause"]) == (1, "not_started")
+    assert [(v.code, v.place.device) for v in record.verdicts if v.outcome is Outcome.FAIL] == [("JOB104", 5)]
+    script.write_text(RANKS_FIXED.replace("import torch", "import time"))
+    forced = await launch(site, Asked(argv=(str(script),), count=1), options([], force=True))
+    assert (forced.exit, forced.extra["cause"]) == (0, "done")
+    assert any("warning" in t.en and "JOB104" in t.en for t in said)
+
+
 async def test_an_unreachable_server_makes_it_incomplete(tmp_path: Path) -> None:
     site, _, _ = train_site(tmp_path, dead=("server2",))
     record = await launch(site, Asked(argv=(str(TRAIN),), count=2), options([]))

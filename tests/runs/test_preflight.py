@@ -9,7 +9,8 @@ import pytest
 from train_site import train_site, train_spec
 
 from rankready.model.finding import Outcome
-from rankready.runs.preflight import listening, not_learned, preflight, stops
+from rankready.runs.preflight import preflight, stops
+from rankready.runs.preflight_own import listening
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,14 +29,15 @@ def put_script(root: Path, server: str, text: str) -> None:
 
 
 async def test_servers_that_are_ready_pass(tmp_path: Path) -> None:
-    site, _, _ = train_site(tmp_path)
+    site, _, said = train_site(tmp_path)
     for server in ("server1", "server2"):
         put_script(tmp_path, server, "print()")
     spec = replace(train_spec(site), argv=("train.py",), setup="train.py")
     verdicts = await preflight(site, spec)
     assert bad(verdicts) == []
     assert {"JOB002", "JOB003", "JOB004", "JOB005", "JOB006", "JOB001", "JOB013"} <= {v.code for v in verdicts}
-    assert any(not_learned(v) and v.code == "JOB001" for v in verdicts)
+    assert {v.outcome for v in verdicts if v.code == "JOB001"} == {Outcome.SKIP}
+    assert any("rules about NPUs are left out" in t.en for t in said)
 
 
 async def test_a_taken_master_port_is_found_on_node_0_only(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from rankready.model.place import server_place
 from rankready.model.ranks import LaunchSpec, Node
 from rankready.model.snapshot import Seen, Snapshot
 from rankready.runs.check import checks
-from rankready.runs.preflight_catalogue import DEVICES, HOSTS, as_job, imports
+from rankready.runs.preflight_catalogue import DEVICES, FAMILY, HOSTS, as_job, imports
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,12 +58,13 @@ def test_a_job_sees_its_servers_devices_and_settings() -> None:
 
 def test_every_code_of_the_preflight_is_in_the_catalogue() -> None:
     assert {c.code for c in checks(only=(*DEVICES, *HOSTS))} == {*DEVICES, *HOSTS}
+    assert {"JOB001", "JOB010", "JOB020"} < {c.code for c in checks(only=(FAMILY,))}
 
 
 @pytest.mark.parametrize("generation", list(Generation))
 def test_a_healthy_cluster_may_start(generation: Generation) -> None:
     cluster = make_cluster(generation=generation)
-    judged = verdicts(checks(only=(*DEVICES, *HOSTS)), cluster, seen(healthy_facts(cluster)))
+    judged = verdicts(checks(only=(*DEVICES, *HOSTS, FAMILY)), cluster, seen(healthy_facts(cluster)))
     assert {v.outcome.value for v in judged} == {"pass"}
 
 

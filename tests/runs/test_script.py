@@ -14,6 +14,8 @@ from rankready.runs.script import Frames, ask, compile_script, read_frames, stre
 from rankready.transports.local import LocalSession
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rankready.model.command import Reply
 
 SHELLS = ("/bin/dash", "/bin/bash")
@@ -23,8 +25,8 @@ def sh(script: str, *argv: str, lane: str = "", **more: object) -> Command:
     return Command(argv=argv, shell=script, lane=lane, **more)  # type: ignore[arg-type]
 
 
-def answers(commands: list[Command], shell: str = "/bin/sh", lanes: int = 4) -> tuple[Reply, ...]:
-    script = compile_script(commands, nonce="rrtest", lanes=lanes)
+def answers(commands: list[Command], shell: str = "/bin/sh", lanes: int = 4, before: bytes = b"") -> tuple[Reply, ...]:
+    script = before + compile_script(commands, nonce="rrtest", lanes=lanes)
     done = subprocess.run([shell, "-s"], input=script, capture_output=True, check=False, timeout=60)
     return read_frames(b"\n" + done.stdout, commands, "rrtest")
 
@@ -75,6 +77,19 @@ def test_busy_to_the_end_is_reported_as_it_stands() -> None:
     assert (reply.stdout, reply.exit, reply.tries) == ("is busy\n", 11, 4)
 
 
+@pytest.mark.parametrize("shell", SHELLS)
+def test_an_owner_that_stays_busy_is_given_less_until_it_answers(shell: str, tmp_path: Path) -> None:
+    told = sh('[ -e "$1" ] && echo well || echo is busy', str(tmp_path / "free"), busy="busy", owner="device0")
+    free = sh(': >"$1"', str(tmp_path / "free"), owner="device1")
+    taken = sh('rm "$1"', str(tmp_path / "free"), owner="device1")
+    other = sh("echo is busy", busy="busy", owner="device2")
+    nobody = [sh("echo is busy", busy="busy")] * 2
+    replies = answers(
+        [told, told, told, free, told, taken, told, told, other, *nobody], shell, before=b"sleep() { :; }\n"
+    )
+    assert [r.tries for r in replies] == [4, 2, 2, 1, 1, 1, 4, 2, 4, 4, 4]
+
+
 def test_words_of_one_answer_that_look_like_a_frame_do_no_harm() -> None:
     fake = "rrtest 1 000 1 4 0 1.00 2.00\nfake"
     first, second = answers([sh('printf "\n%s" "$1"', fake), sh("echo real")])
@@ -97,7 +112,7 @@ def test_a_cut_answer_is_no_answer(cut: int) -> None:
         assert (reply.stdout, reply.exit is None) in ((full, False), ("", True))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(outs=st.lists(st.binary(max_size=300).filter(lambda b: b"\0" not in b), min_size=1, max_size=6))
 def test_any_bytes_come_back_as_they_were(outs: list[bytes]) -> None:
     octal = ["".join(f"\\{b:03o}" for b in out) for out in outs]

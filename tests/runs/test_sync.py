@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -314,3 +315,20 @@ async def test_a_full_disk_is_that_servers_own_failure(tmp_path: Path, project: 
     assert by_server(record)["server1"]["same"] is True
     assert "disk full" in record.extra["failed"][0]["reason"]
     assert listed(target(tmp_path, "server2")) == {}
+
+
+async def test_what_time_stamps_hide_is_found_by_reading_every_file_again(tmp_path: Path, project: Path) -> None:
+    site, _, _ = folder_site(tmp_path, 1)
+    await sync(site, [project])
+    there = target(tmp_path, "server1")
+    file = there / "project" / "train.py"
+    file.write_text("print('no')\n")
+    info = file.lstat()
+    state = there / ".rankready-sync" / "known.json"
+    kept = json.loads(state.read_text())
+    kept["records"]["project/train.py"]["stamp"] = [info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino]
+    state.write_text(json.dumps(kept))  # a disk that lost a block behind the file system's back
+    assert (await preview(site, [project])).exit == 0
+    assert (await preview(site, [project], content=True)).exit == 1
+    assert (await sync(site, [project], content=True)).exit == 0
+    assert file.read_text() == "print('go')\n"

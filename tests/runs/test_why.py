@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import subprocess
+import sys
 import tarfile
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -11,12 +14,15 @@ from typing import TYPE_CHECKING
 import pytest
 from log_bundles import Bundle
 from log_cases import NAMES, unpacked
+from log_guise_stories import STORIES as GUISE_STORIES
+from log_guises import GUISES, Job
 from log_stories import STORIES
 
 from rankready.model.errors import PlanError
 from rankready.runs.why import exit_of, explain_folder, why, why_path
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -68,11 +74,37 @@ def test_a_killed_rank_is_a_suspect_without_a_kernel_line_and_a_cause_with_one(t
     ends: Ends = {**dict.fromkeys(range(3), (1, None, EPOCH + 0.5)), 3: (None, 9, EPOCH)}
     folder = job(tmp_path / "j", outputs, ends)
     found = explain_folder(folder)
-    assert (found["outcome"], found["cause"]["kind"], found["cause"]["ranks"]) == ("suspect", "killed", [3])
+    assert (found["outcome"], found["cause"]["kind"], found["cause"]["ranks"]) == ("suspect", "unknown", [3])
+    assert (found["cause"]["sign"], found["cause"]["code"]) == ("killed", "LOG075")
     (folder / "server2/os").mkdir()
     (folder / "server2/os/dmesg").write_text("[Fri Jan  2 10:00:10 2026] Out of memory: Killed process 103 (python3)\n")
     found = explain_folder(folder)
     assert (found["outcome"], found["cause"]["kind"], found["cause"]["ranks"]) == ("cause", "host_oom_kill", [3])
+
+
+@pytest.mark.parametrize(("oom", "line", "told"), [(1, True, "sure"), (1, False, "sure"), (0, True, "")])
+def test_a_kill_that_the_guard_counted_is_the_kernels(oom: int, line: bool, told: str, tmp_path: Path) -> None:  # noqa: FBT001  (a row)
+    """The machine's number of the process is not the one that its server knows; without the count nothing ties them."""
+    outputs = {r: LEFT.format(r) for r in range(3)} | {3: "step=1 loss=0.5\n"}
+    ends: Ends = {**dict.fromkeys(range(3), (1, None, EPOCH + 0.5)), 3: (None, 9, EPOCH)}
+    folder = job(tmp_path / "j", outputs, ends)
+    result = json.loads((folder / "result.json").read_text())
+    result["ranks"][-1]["oom"] = oom
+    (folder / "result.json").write_text(json.dumps(result))
+    if line:
+        (folder / "server2/os").mkdir()
+        killed = "[Fri Jan  2 10:00:10 2026] Memory cgroup out of memory: Killed process 90210 (python3) total-vm:9kB\n"
+        (folder / "server2/os/dmesg").write_text(killed)
+    found = explain_folder(folder)
+    if not told:
+        assert (found["outcome"], found["cause"]["sign"]) == ("suspect", "killed")
+        return
+    assert (found["cause"]["kind"], found["cause"]["ranks"], found["cause"]["certainty"]) == (
+        "host_oom_kill",
+        [3],
+        told,
+    )
+    assert any("90210" in e["text"] for e in found["evidence"]) == line
 
 
 def test_a_rank_that_hangs_is_where_all_waits_end(tmp_path: Path) -> None:
@@ -132,11 +164,12 @@ async def test_a_record_says_how_it_went(tmp_path: Path) -> None:
 
 async def test_an_archive_is_read_like_its_folder(tmp_path: Path) -> None:
     folder = unpacked("13_python_exception", tmp_path)
-    packed = tmp_path / "b.tar.gz"
-    with tarfile.open(packed, "w:gz") as tar:
-        tar.add(folder, arcname="bundle")
-    record = await why_path(packed, lambda _: None)
-    assert record.extra["cause"]["ranks"] == [6]
+    for kind in ("", "gz", "xz"):
+        packed = tmp_path / f"b.tar.{kind}"
+        with tarfile.open(packed, f"w:{kind}") as tar:  # type: ignore[call-overload]
+            tar.add(folder, arcname="bundle")
+        record = await why_path(packed, lambda _: None)
+        assert record.extra["cause"]["ranks"] == [6]
     (tmp_path / "no.tar").write_bytes(b"no archive")
     with pytest.raises(PlanError):
         await why_path(tmp_path / "no.tar", lambda _: None)
@@ -156,6 +189,69 @@ def test_the_vendors_collection_layout_is_read(tmp_path: Path) -> None:
     found = explain_folder(folder)
     assert found["cause"]["kind"] == "host_oom_kill"
     assert found["cause"]["servers"] == list(truth.hosts)
+
+
+def zeros(path: Path, _: bytes) -> None:
+    path.touch()
+    os.truncate(path, 64 << 20)
+
+
+def behind_a_long_line(path: Path, data: bytes) -> None:
+    with path.open("wb") as file:
+        for _ in range(100):
+            file.write(b"[ERROR] x" * (1 << 17))
+        file.write(b"\n" + data)
+
+
+ODD: dict[str, Callable[[Path, bytes], object]] = {
+    "empty": lambda path, _: path.touch(),
+    "a folder": lambda path, _: path.mkdir(),
+    "a loop": lambda path, _: path.symlink_to(path),
+    "a pipe": lambda path, _: os.mkfifo(path),
+    "zeros": zeros,
+    "two bytes a character": lambda path, data: path.write_bytes(data.decode(errors="replace").encode("utf-16")),
+    "the end of a line of 100 MB": behind_a_long_line,
+}
+BOUND = 400 << 20  # bytes that a process may have of its own; a mapped file is none of them
+
+
+@pytest.mark.parametrize("kind", ODD)
+@pytest.mark.parametrize("which", ["*/train/rank-5.log", "*/ascend/log/debug/plog/plog-2000*", "node02/os/dmesg"])
+def test_whatever_stands_in_a_files_place_is_survived_in_bounded_memory(kind: str, which: str, tmp_path: Path) -> None:
+    """The test's own time limit is the bound of time."""
+    folder = unpacked("01_oom_killed_rank", tmp_path)
+    path = next(folder.glob(which))
+    data = path.read_bytes()
+    path.unlink()
+    ODD[kind](path, data)
+    bound = f"import resource; resource.setrlimit(resource.RLIMIT_DATA, ({BOUND}, {BOUND}))"
+    program = f"{bound}; from rankready.__main__ import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", program, "why", "--json", str(folder)], capture_output=True, text=True, check=False
+    )
+    found = json.loads(done.stdout)
+    assert done.returncode in (1, 3), done.stderr
+    assert found["cause"] is None or found["cause"]["servers"] == ["node02"]
+
+
+async def test_a_tar_of_the_vendors_layout_is_read(tmp_path: Path) -> None:
+    """A folder a server; rank files and the kernel's log beside process_log and device_log; no launcher's record."""
+    job = Job(tmp_path / "b", GUISES["four of two, 8.2, msrun, no task detail"])
+    truth = GUISE_STORIES["ecc"](job)
+    folder = job.write()
+    for host in job.guise.hosts:
+        (folder / host / "ascend/log").rename(folder / host / "process_log")
+        for path in (*(folder / host / "os").iterdir(), *(folder / host / "train").iterdir()):
+            path.rename(folder / host / path.name.replace("worker_", "worker-"))
+    for name in ("job.json", "collect.json"):
+        (folder / name).unlink()
+    packed = tmp_path / "collected.tar"
+    with tarfile.open(packed, "w") as tar:
+        tar.add(folder, arcname=".")
+    record = await why_path(packed, lambda _: None)
+    assert record.extra["cause"]["kind"] == "hbm_ecc"
+    assert record.extra["cause"]["servers"] == truth["root"]["hosts"]
+    assert record.extra["cause"]["ranks"] == truth["root"]["ranks"]
 
 
 @pytest.mark.parametrize("seed", range(8))

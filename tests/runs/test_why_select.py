@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -72,6 +73,39 @@ def test_a_file_of_one_error_is_capped_but_keeps_what_is_new(tmp_path: Path) -> 
     assert texts[-1] == "[ERROR] the same thing number 49999"
 
 
+def large(seed: int) -> bytes:
+    """A file that is worth a program: hits at its start, end and in between, twice on a line, without a line end."""
+    rng = random.Random(seed)  # noqa: S311  (noise, no secret)
+    filler = b"[INFO] RUNTIME(1,x) filler \xff\x00 filler filler filler filler\n"
+    parts = [b"[ERROR] first\n"]
+    for _ in range(400):
+        parts += [filler * rng.randrange(150, 250), b"[ERROR] HCCL(1,x) and [ERROR] again \xe4\xb8\n"]
+    return b"".join(parts) + b"[ERROR] last, no line end"
+
+
+@pytest.mark.parametrize("program", why_select.PROGRAMS, ids=lambda words: words[0])
+@pytest.mark.parametrize("seed", range(3))
+def test_whoever_searches_finds_the_same(program: tuple[str, ...], seed: int, tmp_path: Path) -> None:
+    if shutil.which(program[0]) is None:
+        pytest.skip(f"no {program[0]} here")
+    path = written(tmp_path / "-a b.log", large(seed))
+    assert path.stat().st_size > why_select.SEARCHED
+    plain = select(path, SIEVE, ())
+    assert len(plain.lines) == 402
+    assert select(path, SIEVE, [program]) == plain
+
+
+@pytest.mark.parametrize("body", ["exit 2", "echo 'no number: x'", "kill -9 $$", "exec yes 1:x"])
+def test_a_program_that_fails_or_floods_is_done_without(body: str, tmp_path: Path) -> None:
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\n{body}\n")
+    program.chmod(0o755)
+    path = written(tmp_path / "a.log", large(1))
+    plain = select(path, SIEVE, ())
+    assert select(path, SIEVE, [(str(program),)]) == plain
+    assert select(path, SIEVE, [(str(tmp_path / "none"),), ("grep", "-aFobh")]) == plain
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_any_bytes_are_survived(seed: int, tmp_path: Path) -> None:
     rng = random.Random(seed)  # noqa: S311  (noise, no secret)
@@ -96,7 +130,7 @@ def test_a_line_without_end_is_cut(tmp_path: Path) -> None:
     assert len(found.lines[0][2]) == why_select.LINE
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(st.sampled_from(["[ERROR] a", "[INFO] b", "", "[INFO] HCCL(2) status[x]", "tail", "é中"]), max_size=60))
 def test_what_is_selected_stands_where_it_says(tmp_path_factory: pytest.TempPathFactory, lines: list[str]) -> None:
     path = written(tmp_path_factory.mktemp("p") / "a.log", "\n".join(lines).encode())

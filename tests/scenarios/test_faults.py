@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fault_places import ELSEWHERE, NETWORK, TOOL
+from fault_places import ELSEWHERE, NETWORK, SLOW, TOOL
 
 from rankready import catalog
 from rankready.lab import doors
@@ -27,7 +27,7 @@ KINDS = {f.kind for f in catalog.offered("lab.faults", "FAULT", Fault)}
 
 
 def test_every_fault_is_tried_somewhere() -> None:
-    assert {*NETWORK, *TOOL, *ELSEWHERE} == KINDS
+    assert {*NETWORK, *TOOL, *SLOW, *ELSEWHERE} == KINDS
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,9 @@ WORLD = 8
 def _reason() -> str:
     python = os.environ.get("RANKREADY_TORCH_PYTHON", "")
     if not python:
-        return "RANKREADY_TORCH_PYTHON names no interpreter with torch"
+        return (
+            "RANKREADY_TORCH_PYTHON names no interpreter with torch; CI=true ./dev test makes one where pip has torch"
+        )
     # the name of the package is enough: importing it takes a second
     look = "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)"
     if not Path(python).exists() or subprocess.run([python, "-c", look], check=False).returncode:
@@ -59,6 +61,9 @@ def test_all_ranks_meet_and_sum_and_learn(standing: Stage, launcher: str) -> Non
     assert len(losses) == 3
     assert losses == sorted(losses, reverse=True)
     assert said["first_failure"] is None
+    met_at = said["init"]
+    assert isinstance(met_at, dict)
+    assert (met_at["reached"], met_at["missing"]) == (WORLD, [])
 
 
 def test_a_rank_that_fails_under_torchrun_ends_every_server(standing: Stage) -> None:

@@ -228,7 +228,7 @@ EVENTS = st.one_of(
 
 
 @given(st.lists(st.tuples(EVENTS, st.floats(0, 5))), st.sampled_from((Interrupt(), StopAsked())))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_it_always_ends_once_it_is_stopped_and_accounts_for_every_process(
     happened: list[tuple[Event, float]], last: Event
 ) -> None:
@@ -246,7 +246,7 @@ def test_it_always_ends_once_it_is_stopped_and_accounts_for_every_process(
 
 
 @given(st.lists(st.tuples(EVENTS, st.floats(0, 5))))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_nobody_is_blamed_who_ended_after_the_stop_when_another_failed_before(
     happened: list[tuple[Event, float]],
 ) -> None:
@@ -272,7 +272,7 @@ def test_nobody_is_blamed_who_ended_after_the_stop_when_another_failed_before(
 
 
 @given(st.lists(st.tuples(EVENTS, st.floats(0, 5))))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_an_ended_job_does_nothing_more_and_nobody_over_is_told_to_stop(happened: list[tuple[Event, float]]) -> None:
     now = 0.0
     state = fresh()

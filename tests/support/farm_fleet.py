@@ -10,7 +10,7 @@ from server_farm import calls_of, frame, planned_cluster
 
 from rankready.kind.transport import RawReply
 from rankready.model.errors import Unreachable
-from rankready.runs.fleet import Fleet
+from rankready.runs.fleet import Fleet, Retry
 from rankready.runs.site import Site
 
 if TYPE_CHECKING:
@@ -106,7 +106,9 @@ class FarmFleet:
         """A site over this farm; its addressing is computed anew, as every verb does."""
         said: list[Text] = []
         cluster = replace(self.words.cluster, addressing={})
-        return Site(cluster=cluster, fleet=Fleet(cluster, self), home=home, say=said.append), said
+        return Site(
+            cluster=cluster, fleet=Fleet(cluster, self, retry=Retry(pauses_s=(0.0, 0.0))), home=home, say=said.append
+        ), said
 
 
 def farm(servers: int = 3, devices: tuple[int, ...] = (0, 1)) -> FarmFleet:

@@ -19,18 +19,63 @@ if TYPE_CHECKING:
 
 Answer = tuple[str, str, int]
 
+DSCP = "dscp      tc\n" + "".join(f"{dscp:4}{2 if dscp == 33 else 0:8}\n" for dscp in range(64))
+OPTICAL = "optical info:\n" + "".join(
+    f"{label:21}: {value}\n"
+    for label, value in {
+        "present": "present",
+        "temperature": "44 C",
+        "Vcc": "3281.40 mV",
+        **{f"Tx Power{n}": "1.2011 mW" for n in range(4)},
+        **{f"Rx Power{n}": "1.0007 mW" for n in range(4)},
+        "Vcc High Thres": "3465.00 mV",
+        "Vcc Low Thres": "3135.00 mV",
+        "Temp High Thres": "70 C",
+        "Temp Low Thres": "0 C",
+        "TxPower High Thres": "3.5481 mW",
+        "TxPower Low Thres": "0.2818 mW",
+        "RxPower High Thres": "3.5481 mW",
+        "RxPower Low Thres": "0.1445 mW",
+        **{f"Tx Bias{n}": "7.9000 mA" for n in range(4)},
+        **{f"{way} {kind} Flag": "0x0" for kind in ("Los", "LoL") for way in ("Tx", "Rx")},
+        **{f"Media SNR Lane{n}": "23.0211 dB" for n in range(4)},
+    }.items()
+)
+STAT = "packet statistics:\n" + "".join(
+    f"{name}:0\n"
+    for name in (
+        *(f"mac_tx_pfc_pri{n}_pkt_num" for n in range(8)),
+        *(f"mac_rx_pfc_pri{n}_pkt_num" for n in range(8)),
+        "mac_tx_bad_pkt_num",
+        "mac_rx_bad_pkt_num",
+        "mac_rx_fcs_err_pkt_num",
+        "roce_out_of_order_num",
+        "roce_qp_status_err_num",
+        "roce_new_pkt_rty_num",
+    )
+)
 LEAF = 32  # servers on one leaf
 LOST = "".join(f"recv time out seq={n}\n" for n in range(3))
 GOT = "".join(f"recv seq={n},time=0.0{31 + n}000ms\n" for n in range(3))
 
 
+_ALIKE = {
+    "command -v hccn_tool": "path=/usr/bin/hccn_tool\n",
+    "ss -Hltn": "LISTEN 0      128    0.0.0.0:22 0.0.0.0:*\nend\n",
+}
+
+
 @dataclass
 class Words:
-    """The words of a planned cluster's servers; ``dead`` devices answer nobody, ``busy_probes`` are in use."""
+    """The words of a planned cluster's servers; ``dead`` devices answer nobody, ``busy_probes`` are in use.
+
+    A job holds the ``held`` ones.
+    """
 
     cluster: Cluster
     dead: set[Place] = field(default_factory=set)
     busy_probes: set[Place] = field(default_factory=set)
+    held: set[Place] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self._number = {s.name: n for n, s in enumerate(self.cluster.servers)}
@@ -69,10 +114,10 @@ class Words:
                 return "\n".join([*names, "end"]) + "\n", "", 0
             case ("ufw" | "nft" | "firewall-cmd", *_):
                 return "", f"{rest[0]}: command not found\n", 127
-            case ("ss -Hltn",):
-                return "LISTEN 0      128    0.0.0.0:22 0.0.0.0:*\nend\n", "", 0
-            case ("dmesg", *_):
-                return "", "", 0
+            case ("ss -Hltn" | "command -v hccn_tool" as asked,):
+                return _ALIKE[asked], "", 0
+            case (word, *_) if word.startswith("dmesg"):
+                return "first=[    0.000000] Linux version 6.1\nend\n" if "NPU" in word else "", "", 0
         return _really(("sh", "-c", shell, "sh", *rest))
 
     def _host(self, server: str) -> IPv4Address:
@@ -113,12 +158,17 @@ class Words:
             ("-mtu", "-g"): "mtu:1500\n",
             ("-tls", "-g"): f"dev_id:{d}, tls switch[0](0:disable, 1:enable), tls preconfigured[1]"
             "(0:non-preset, 1:preset), tls alarm time threshold[60]days\n",
-            ("-process", "-g"): "device hccp process: not exist\n",
+            ("-process", "-g"): f"device hccp process: {'exist' if place in self.held else 'not exist'}\n",
             ("-lldp", "-g"): _lldp(number, d),
             ("-link_stat", "-g"): f"[devid {d}]current time        : {day}\n[devid {d}]link up count       : 1\n"
             f"[devid {d}]link down count     : 0\n[devid {d}]link change records :\n[devid {d}]    {day}    LINK UP\n",
             ("-speed", "-g"): "Speed: 200000 Mb/s\n",
             ("-fec", "-g"): "fec mode: rs FEC mode\n",
+            ("-pfc", "-g"): "PFC configuration:\npriority   0 1 2 3 4 5 6 7\nenabled    0 0 0 0 1 0 0 0\n",
+            ("-dscp_to_tc", "-g"): DSCP,
+            ("-optical", "-g"): OPTICAL,
+            ("-version", "-g"): "Network Driver Version:    23.0.5\nNetwork Firmware Version:  7.1.0.7.220\n",
+            ("-stat", "-g"): STAT,
         }
 
     def _ping(self, source: Place, target: IPv4Address) -> Answer:

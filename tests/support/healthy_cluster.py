@@ -9,13 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 from healthy_host import HOST_READ, HOST_TYPES, host_facts
 
+from rankready.config.ranges import expand
 from rankready.model.addressing import DeviceAddressing
 from rankready.model.cluster import Cable, Cluster, Generation, JobDefaults, Login, ParameterPlane, Server, Topology
 from rankready.model.command import Command, Reply
+from rankready.model.observed.chips import NpuWorkMode, WorkMode
 from rankready.model.observed.device import (
+    Counters,
+    CountersAgain,
     DeviceAddress,
     DeviceGateway,
     DeviceHeld,
+    Fec,
     Health,
     Link,
     LinkHistory,
@@ -26,6 +31,8 @@ from rankready.model.observed.device import (
     NeighbourKind,
     NetDetect,
     NetHealth,
+    NetVersions,
+    Speed,
     TlsSwitch,
 )
 from rankready.model.observed.host import (
@@ -36,13 +43,17 @@ from rankready.model.observed.host import (
     Firewalld,
     HccnConf,
     HostNames,
+    Iptables,
     Nft,
     Reached,
     Ufw,
 )
+from rankready.model.observed.optics import Limits as OpticLimits
+from rankready.model.observed.optics import Optics
+from rankready.model.observed.traffic import DscpMap, Pfc
 from rankready.model.place import Place, device_place, parse_place, server_place
 from rankready.model.snapshot import Gap, GapKind, Seen, Snapshot
-from rankready.tools import firewalld, nft, ufw
+from rankready.tools import firewalld, iptables, nft, ufw
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,6 +61,37 @@ if TYPE_CHECKING:
 
 Facts = dict[tuple[Place, type], object]
 UNSET = Gap("nothing is set", GapKind.UNSET)
+JOB_DSCP = 33  # HCCL_RDMA_TC 132 divided by four
+COUNTED = (
+    ("mac_tx_bad_pkt_num", 0),
+    ("mac_rx_bad_pkt_num", 9),
+    ("mac_rx_fcs_err_pkt_num", 9),
+    ("roce_out_of_order_num", 120),
+    ("roce_qp_status_err_num", 2),
+    ("roce_new_pkt_rty_num", 3391),
+    *((f"mac_{way}_pfc_pri{n}_pkt_num", 0) for n in range(8) for way in ("rx", "tx")),
+)
+OPTICS = Optics(
+    present=True,
+    temperature_c=44.0,
+    vcc_mv=3281.4,
+    tx_power_mw=(1.2, 1.2, 1.2, 1.2),
+    rx_power_mw=(1.0, 1.0, 1.0, 1.0),
+    tx_bias_ma=(7.9, 7.9, 7.9, 7.9),
+    media_snr_db=(23.0, 23.1, 23.2, 23.3),
+    temperature_limits_c=OpticLimits(low=0.0, high=70.0),
+    vcc_limits_mv=OpticLimits(low=3135.0, high=3465.0),
+    tx_power_limits_mw=OpticLimits(low=0.2818, high=3.5481),
+    rx_power_limits_mw=OpticLimits(low=0.1445, high=3.5481),
+    tx_los=0,
+    rx_los=0,
+    tx_lol=0,
+    rx_lol=0,
+)
+
+
+def _pfc(*priorities: int) -> Pfc:
+    return Pfc(lossless=tuple(n in priorities for n in range(8)))
 
 
 def make_cluster(
@@ -128,6 +170,14 @@ def _device_facts(cluster: Cluster, device: Place, number: int) -> list[object]:
         TlsSwitch(enabled=False),
         LinkHistory(ups=1, downs=0),
         DeviceHeld(held=False),
+        Speed(mbit_s=200_000),
+        Fec(mode="rs"),
+        _pfc(4),
+        DscpMap(classes=tuple(2 if dscp == JOB_DSCP else 0 for dscp in range(64))),
+        OPTICS,
+        NetVersions(driver="24.1.rc3", firmware="7.5.0.1.129"),
+        Counters(values=COUNTED),
+        CountersAgain(values=COUNTED),
         neighbour_of(cluster, device, number),
     ]
     if planned.gateway is not None:
@@ -176,7 +226,7 @@ def _server_facts(cluster: Cluster, server: Server) -> list[object]:
         ]
     chips = tuple(Chip(npu=d, chip=0, name="910", health="OK", physical=d) for d in server.devices)
     return [
-        Reached(hostname=server.name, user="root", os="Linux"),
+        Reached(hostname=server.name, user="root", os="Linux", clock=1000.0),
         HccnConf(lines=tuple(lines)),
         Chips(chips=chips, driver="25.2.0"),
         DeviceFiles(devices=server.devices),
@@ -184,6 +234,8 @@ def _server_facts(cluster: Cluster, server: Server) -> list[object]:
         Ufw(active=False, installed=False),
         Firewalld(active=False, installed=False),
         Nft(chains=()),
+        Iptables(),
+        NpuWorkMode(npu=0, mode=WorkMode.AMP),
         *host_facts(server),
     ]
 
@@ -228,6 +280,21 @@ def _said(text: str) -> Reply:
     return Reply(command=Command(argv=("x",)), stdout=text, stderr="", exit=0)
 
 
+def _optics(changed: dict[str, Any]) -> Optics:
+    """A healthy module but for what is given, or none; of lanes and of a pair of limits "" is not told."""
+    if changed.get("absent"):
+        return Optics(present=False)
+    values: dict[str, Any] = {
+        name: OpticLimits(low=value[0] or None, high=value[1] or None)
+        if "_limits_" in name
+        else tuple(lane or None for lane in value)
+        if isinstance(value, list)
+        else value
+        for name, value in changed.items()
+    }
+    return replace(OPTICS, **values)
+
+
 _HERE = server_place("server1")
 _READ: dict[str, Callable[[Any], object]] = {
     "Link": lambda v: Link(state=LinkState(v)),
@@ -239,15 +306,27 @@ _READ: dict[str, Callable[[Any], object]] = {
     "Mtu": lambda v: Mtu(size=v),
     "TlsSwitch": lambda v: TlsSwitch(enabled=v),
     "DeviceHeld": lambda v: DeviceHeld(held=v),
+    "Speed": lambda v: Speed(mbit_s=v or None),
+    "Fec": lambda v: Fec(mode=v),
+    "Pfc": lambda v: _pfc(*v),
+    "DscpMap": lambda v: DscpMap(classes=tuple(v.get(str(dscp), 0) for dscp in range(64))),
+    "Optics": _optics,
+    "NetVersions": lambda v: NetVersions(driver="24.1.rc3", firmware=v),
+    "Counters": lambda v: Counters(values=tuple(v.items())),
+    "CountersAgain": lambda v: CountersAgain(values=tuple(v.items())),
     "LinkHistory": lambda v: LinkHistory(
         ups=v.get("ups", 1), downs=v.get("downs"), changes=tuple((t, LinkState(s)) for t, s in v.get("changes", []))
     ),
     "Neighbour": lambda v: Neighbour(**{**v, "kind": NeighbourKind(v.get("kind", "switch"))}),
     "Reached": lambda v: Reached(hostname=v, user="root", os="Linux"),
+    "NpuWorkMode": lambda v: NpuWorkMode(npu=0, mode=WorkMode(v)),
     "HostNames": lambda v: HostNames(hostname=v["hostname"], resolved=tuple(v["resolved"])),
     "DeviceFiles": lambda v: DeviceFiles(devices=tuple(v)),
     "Chips": lambda v: Chips(
-        chips=tuple(Chip(**{"npu": 0, "chip": 0, "name": "910", **c}) for c in v["chips"]),
+        chips=tuple(
+            Chip(**{"npu": 0, "chip": 0, "name": "910", **c})
+            for c in v.get("chips", [{"npu": n, "health": "OK"} for n in range(v.get("unnumbered", 0))])
+        ),
         driver=v.get("driver", "25.2.0"),
         processes=tuple(tuple(p) for p in v.get("processes", [])),
     ),
@@ -255,6 +334,7 @@ _READ: dict[str, Callable[[Any], object]] = {
     "Ufw": lambda v: ufw.read(_said(v), _HERE),
     "Firewalld": lambda v: firewalld.read(_said(v), _HERE),
     "Nft": lambda v: nft.read(_said(v), _HERE),
+    "Iptables": lambda v: iptables.read(_said(v), _HERE),
     "HccnConf": lambda v: HccnConf(
         lines=tuple(ConfLine(line=i, key=k, device=d, value=x) for i, (k, d, x) in enumerate(v["lines"], 1)),
         problems=tuple(v.get("problems", [])),
@@ -265,7 +345,8 @@ _TYPES: dict[str, type] = {
     t.__name__: t
     for t in (
         Link, DeviceAddress, DeviceGateway, NetDetect, NetHealth, Mac, Mtu, TlsSwitch, DeviceHeld, LinkHistory,
-        Neighbour, Reached, HostNames, DeviceFiles, Chips, HccnConf, Ufw, Firewalld, Nft,
+        Neighbour, Reached, HostNames, DeviceFiles, Chips, HccnConf, Ufw, Firewalld, Nft, Iptables,
+        NpuWorkMode, Speed, Fec, Pfc, DscpMap, Optics, NetVersions, Counters, CountersAgain,
     )
 } | HOST_TYPES  # fmt: skip
 
@@ -274,7 +355,7 @@ def load_case(path: Path) -> tuple[Cluster, Facts, dict[tuple[str, str], str]]:
     """Read one case: a healthy cluster with what ``[cluster]`` says, what its tables change, what to expect.
 
     A fact may be ``{gap = "unset", reason = "…"}``. ``[expect]`` maps places (or ``CODE place``) to outcomes;
-    whatever is not named there must pass.
+    places fold like `server[1-2]/[0-7]`; whatever is not named there must pass.
     """
     case = tomllib.loads(path.read_text())
     about = case.get("cluster", {})
@@ -299,8 +380,10 @@ def load_case(path: Path) -> tuple[Cluster, Facts, dict[tuple[str, str], str]]:
             conf_set(facts, parse_place(where), key, value or None)
     code = case["code"]
     expect = {
-        ((key.split(" ")[0], key.split(" ")[1]) if " " in key else (code, key)): outcome
+        (words[0] if words[1:] else code, place): outcome
         for key, outcome in case.get("expect", {}).items()
+        for words in [key.split(" ")]
+        for place in expand(words[-1])
     }
     return cluster, facts, expect
 

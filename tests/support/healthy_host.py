@@ -5,9 +5,11 @@ from __future__ import annotations
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
+from rankready.model.observed.chips import Assertion, NpuEvent, NpuEvents
 from rankready.model.observed.host import HostAddress, Listening
 from rankready.model.observed.job_host import (
     Cann,
+    DeviceTool,
     Frameworks,
     HomeSpace,
     JobEnvironment,
@@ -36,8 +38,10 @@ def host_facts(server: Server) -> list[object]:
         SharedMemory(total_kib=64 << 20, free_kib=64 << 20),
         HomeSpace(total_kib=1 << 30, free_kib=1 << 29),
         JobEnvironment(values={}),
+        NpuEvents(events=()),
         Cann(setup=(SETUP,), reachable=True, version="8.2.RC1"),
         Frameworks(python="3.11.9", torch="2.6.0", torch_npu="2.6.0"),
+        DeviceTool(path="/usr/bin/hccn_tool", on_path=True),
     ]
 
 
@@ -48,13 +52,29 @@ HOST_READ: dict[str, Callable[[Any], object]] = {
         first=v["first"], last=v["last"], reserved=tuple((a, b) for a, b in v.get("reserved", []))
     ),
     "JobEnvironment": lambda v: JobEnvironment(values=v),
+    "NpuEvents": lambda v: NpuEvents(
+        events=tuple(NpuEvent(code=c, device=None if d == "" else d, assertion=Assertion(a)) for c, d, a in v)
+    ),
     "Cann": lambda v: Cann(setup=tuple(v["setup"]), reachable=v["reachable"], version=v.get("version", "")),
     "Limits": lambda v: Limits(**v),
     "SharedMemory": lambda v: SharedMemory(**v),
     "HomeSpace": lambda v: HomeSpace(**v),
     "Frameworks": lambda v: Frameworks(**v),
+    "DeviceTool": lambda v: DeviceTool(**v),
 }
 HOST_TYPES: dict[str, type] = {
     t.__name__: t
-    for t in (HostAddress, Listening, Limits, LocalPorts, SharedMemory, HomeSpace, JobEnvironment, Cann, Frameworks)
+    for t in (
+        HostAddress,
+        Listening,
+        Limits,
+        LocalPorts,
+        SharedMemory,
+        HomeSpace,
+        JobEnvironment,
+        NpuEvents,
+        Cann,
+        Frameworks,
+        DeviceTool,
+    )
 }

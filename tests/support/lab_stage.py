@@ -40,19 +40,19 @@ class Stage:
             text=True,
         )
 
-    def verbs(self, *verbs: tuple[str, ...]) -> list[tuple[int, dict[str, Any]]]:
+    def verbs(self, *verbs: tuple[str, ...], limit_s: float = LIMIT_S) -> list[tuple[int, dict[str, Any]]]:
         """Run verbs that only look side by side; each one's exit code and JSON."""
         started = [self.start(*verb, "--json") for verb in verbs]
-        return [ended(process)[:2] for process in started]
+        return [ended(process, limit_s)[:2] for process in started]
 
     def verb(self, *words: str) -> tuple[int, dict[str, Any], str]:
         """Run one verb; its exit code, its JSON, and what it said on stderr."""
         return ended(self.start(*words))
 
 
-def ended(process: subprocess.Popen[str]) -> tuple[int, dict[str, Any], str]:
+def ended(process: subprocess.Popen[str], limit_s: float = LIMIT_S) -> tuple[int, dict[str, Any], str]:
     """Wait for a verb that answers in JSON."""
-    out, err = process.communicate(timeout=LIMIT_S)
+    out, err = process.communicate(timeout=limit_s)
     assert out, err
     return process.returncode, json.loads(out), err
 

@@ -87,12 +87,13 @@ def eventually(true: Callable[[], bool], what: str) -> None:
         time.sleep(0.05)
 
 
-def traces() -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+def traces() -> tuple[frozenset[str], frozenset[str], frozenset[str], frozenset[str]]:
     """What a leaky lab would leave on the machine: interfaces, namespaces by name, mounts."""
     names = {name for _, name in socket.if_nameindex() if name.startswith(OURS)}
     netns = {p.name for p in Path("/run/netns").iterdir()} if Path("/run/netns").is_dir() else set()
     mounts = {line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()}
-    return frozenset(names), frozenset(netns), frozenset(mounts)
+    groups = {str(p) for p in Path("/sys/fs/cgroup").rglob("rankready-*") if p.is_dir()}
+    return frozenset(names), frozenset(netns), frozenset(mounts), frozenset(groups)
 
 
 def refused(port: int) -> bool:

@@ -30,6 +30,8 @@ def wrong(found: dict[str, Any], truth: dict[str, Any]) -> list[str]:
     cause = found["cause"] or {}
     root = truth["root"]
     kind = cause.get("kind", "none" if found["outcome"] == "none" else "unknown")
+    if found["outcome"] == "unknown" and truth["kind"] != "unknown":
+        kind = next((s["kind"] for s in found["suspects"]), kind)
     bad = []
     if found["outcome"] != truth["verdict"]:
         bad.append(f"outcome {found['outcome']}")

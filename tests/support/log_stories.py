@@ -635,7 +635,7 @@ def killed(b: Bundle) -> Truth:
     b.exited(r, 201, -9)
     b.beat([r, *b.stop_siblings(r, 203)], b.off(r.host), "LOST", 232)
     b.wait(b.off(r.host), 201)
-    return Truth("suspect", "killed", (r.host,), (r.rank,), 201)
+    return Truth("suspect", "unknown", (r.host,), (r.rank,), 201)
 
 
 def segfault(b: Bundle) -> Truth:

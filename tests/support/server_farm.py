@@ -222,8 +222,10 @@ def write(folder: Path, farm: Farm, port: int) -> None:
     public = farm.host_key.export_public_key().decode().strip()
     hosts = [f"[{address_of(n)}]:{port} {public}\n" for n in range(len(cluster.servers))]
     (folder / "known").write_text("".join(hosts))
+    devices = list(cluster.servers[0].devices)
+    ports = {s.name: 1 if farm.sick.get(s.name) is Sick.REFUSED else port for s in cluster.servers}
     rows = [
-        f'  - {{name: {s.name}, ssh: "root@{s.login.host}:{1 if farm.sick.get(s.name) is Sick.REFUSED else port}",'
+        f'  - {{name: {s.name}, devices: {devices}, ssh: "root@{s.login.host}:{ports[s.name]}",'
         f" address: {IPv4Address('172.30.0.0') + n + 1}}}\n"
         for n, s in enumerate(cluster.servers)
     ]
@@ -234,8 +236,8 @@ def write(folder: Path, farm: Farm, port: int) -> None:
     (folder / "sick.json").write_text(json.dumps(farm.sick))
 
 
-async def serve(folder: Path, servers: int, share: float, call_s: float) -> None:
-    farm = Farm(Words(planned_cluster(servers)), sickness(servers, share), call_s=call_s)
+async def serve(folder: Path, cluster: Cluster, share: float, call_s: float) -> None:
+    farm = Farm(Words(cluster), sickness(len(cluster.servers), share), call_s=call_s)
     write(folder, farm, farm.listen())
     done = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, done.set)
@@ -248,13 +250,15 @@ def main() -> None:
     ask.add_argument("folder", type=Path)
     ask.add_argument("--servers", type=int, default=1000)
     ask.add_argument("--sick", type=float, default=0.1)
+    ask.add_argument("--devices", type=int, default=8, help="of each server")
     ask.add_argument("--call-ms", type=float, default=0.0)
     said = ask.parse_args()
     import resource
 
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    asyncio.run(serve(said.folder, said.servers, said.sick, said.call_ms / 1000))
+    cluster = planned_cluster(said.servers, tuple(range(said.devices)))
+    asyncio.run(serve(said.folder, cluster, said.sick, said.call_ms / 1000))
 
 
 if __name__ == "__main__":

@@ -51,6 +51,10 @@ class SimSession(LocalSession):
         """Lose the connection after the next script with these words, and refuse from then on; none: mend it."""
         self._words, self._lost = words, False
 
+    def lost(self) -> None:
+        """Refuse from now on, as a server does that is off."""
+        self._lost = True
+
     _lost = False
 
     async def run(

@@ -73,7 +73,7 @@ def busy(count: int) -> Record:
             Problem(rule=f"rule_{i}", places=(server_place(f"server{i}"),), message=f"conflict {i}", zh=f"冲突 {i}")
             for i in range(count)
         ),
-        unread=((server_place("server99"), "timeout"),),
+        unread=((server_place("server99"), Text("timeout", "超时")),),
     )
     steps = tuple(Step(verb=f"step{i}", exit=0 if i < 9 else 1, seconds=1.5, note="说明 note") for i in range(10))
     extra = {
@@ -130,6 +130,7 @@ VERDICTS = st.builds(
     outcome=st.sampled_from(Outcome),
     findings=st.lists(FINDINGS, max_size=2).map(tuple),
     reason=WORDS,
+    reason_zh=WORDS,
 )
 PLANS = st.builds(
     Plan,
@@ -148,7 +149,7 @@ PLANS = st.builds(
         st.builds(Problem, rule=WORDS, places=st.lists(PLACES, max_size=2).map(tuple), message=WORDS, zh=WORDS),
         max_size=2,
     ).map(tuple),
-    unread=st.lists(st.tuples(PLACES, WORDS), max_size=2).map(tuple),
+    unread=st.lists(st.tuples(PLACES, st.builds(Text, WORDS, WORDS)), max_size=2).map(tuple),
 )
 SECONDS = st.floats(0, 1e6, allow_nan=False)
 JSONS = st.recursive(

@@ -170,7 +170,9 @@ async def test_what_a_script_said_before_it_fell_silent_is_kept(login: Login) ->
     await session.close()
 
 
-async def test_silence_may_be_tried_again_and_a_refusal_may_not(login: Login) -> None:
+async def test_silence_and_a_closed_port_may_be_tried_again_and_a_refused_key_may_not(
+    login: Login, tmp_path: Path
+) -> None:
     with contextlib.closing(socket.socket()) as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
@@ -179,8 +181,11 @@ async def test_silence_may_be_tried_again_and_a_refusal_may_not(login: Login) ->
     with contextlib.closing(socket.socket()) as probe:
         probe.bind(("127.0.0.1", 0))
         free = probe.getsockname()[1]
-    with pytest.raises(Unreachable) as refused:
+    with pytest.raises(Unanswered):
         await SshTransport().connect(server(login, port=free))
+    asyncssh.generate_private_key("ssh-ed25519").write_private_key(tmp_path / "wrong")
+    with pytest.raises(Unreachable) as refused:
+        await SshTransport().connect(server(login, key=tmp_path / "wrong"))
     assert not isinstance(refused.value, Unanswered)
 
 

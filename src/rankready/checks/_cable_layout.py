@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -22,12 +23,56 @@ if TYPE_CHECKING:
 Ends = dict[Place, Place]
 """Device → the port or device at the other end of its cable."""
 
+_HALF = re.compile(r"(400GE[0-9/]+)(?::([0-9]+))?", re.ASCII)  # facts/hccn 9: breakout halves of a 400G port
 _EVIDENT = 0.75  # an order that fewer ports follow is no order: a swap among eight devices leaves six in place
 _FEWEST = 6
 
 
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where cables end and where they should. ``sure``: somebody planned it, it was not read from the others' order.
+
+    ``shared``: ports that several devices hear; no order is read from these.
+    """
+
+    found: Ends
+    expected: Ends
+    sure: bool
+    shared: dict[Place, tuple[Place, ...]]
+
+
+def layout(cluster: Cluster, seen: Seen) -> Layout:
+    """Return where cables end and should end: as planned, else as most of them do."""
+    found = ends(cluster, seen)
+    shared = shared_ports(found)
+    planned = planned_ends(cluster)
+    if planned:
+        return Layout(found, planned, sure=True, shared=shared)
+    alone = {d: e for d, e in found.items() if e not in shared}
+    pvids = {d: n.pvid for d, n in seen.each(Neighbour) if n.pvid is not None}
+    return Layout(found, evident_ends(cluster, alone, pvids), sure=False, shared=shared)
+
+
+def shared_ports(found: Ends) -> dict[Place, tuple[Place, ...]]:
+    """Return the ports that several devices hear, with these devices."""
+    hearers: dict[Place, list[Place]] = {}
+    for device, end in found.items():
+        if end.kind is PlaceKind.PORT:
+            hearers.setdefault(end, []).append(device)
+    return {port: tuple(devices) for port, devices in hearers.items() if len(devices) > 1}
+
+
+def half(port: Place) -> tuple[Place, int] | None:
+    """Return the 400G port that a port is, or is a half of, and which half (0: undivided); None for any other."""
+    found = _HALF.fullmatch(port.port) if port.kind is PlaceKind.PORT else None
+    return (port_place(port.name, found[1]), int(found[2] or 0)) if found else None
+
+
 def ends(cluster: Cluster, seen: Seen) -> Ends:
-    """Return where each cable ends as LLDP tells it; neighbours that cannot be named are left out."""
+    """Return where each cable ends as LLDP tells it; neighbours that cannot be named are left out.
+
+    A device may hear itself: its cable leads back.
+    """
     macs = {mac.address.lower(): device for device, mac in seen.each(Mac)}
     found: Ends = {}
     for device in cluster.devices():
@@ -35,7 +80,7 @@ def ends(cluster: Cluster, seen: Seen) -> Ends:
         if neighbour is None:
             continue
         peer = macs.get(neighbour.port.lower()) or macs.get(neighbour.chassis.lower())
-        if peer is not None and peer != device:
+        if peer is not None:
             found[device] = peer
         elif neighbour.kind is not NeighbourKind.DEVICE and neighbour.system and neighbour.port:
             found[device] = port_place(neighbour.system, neighbour.port)
@@ -55,23 +100,31 @@ def evident_ends(cluster: Cluster, found: Ends, pvids: Mapping[Place, int]) -> E
     Only an exchange counts: a device alone on a port out of order may have been moved there on purpose.
     """
     ports = {d: e for d, e in found.items() if e.kind is PlaceKind.PORT}
+    home = _home_leaves(ports)
+    moved = _between_leaves(ports, home)
+    mended = {**ports, **moved}  # an order is read from those that hang where their server does
+    at_home = {d: e for d, e in mended.items() if home.get(d.name, e.name) == e.name}
     expected: Ends = {}
-    for leaf in dict.fromkeys(e.name for e in ports.values()):
-        expected.update(_on_leaf({d: e for d, e in ports.items() if e.name == leaf}))
+    for leaf in dict.fromkeys(e.name for e in at_home.values()):
+        expected.update(_on_leaf({d: e for d, e in at_home.items() if e.name == leaf}))
     if not expected:
         expected = _by_rail(ports)
     settled = set(expected)
     crossed = {d: e for d, e in _crossed(cluster, ports, pvids).items() if d not in settled}
-    return {**expected, **crossed}
+    return {**expected, **crossed, **moved}
 
 
 def _on_leaf(ports: Ends) -> Ends:
     """Order within one leaf that serves several devices of a server: servers in blocks, or positions in blocks."""
-    if len(ports) == len({d.name for d in ports}):
+    servers = {d.name for d in ports}
+    if len(ports) == len(servers):
         return {}
     by_server = {d: (d.name, d.device) for d in ports}
     by_position = {d: (d.device, d.name) for d in ports}
-    layouts = [_layout(ports, parts, counted=c) for parts in (by_server, by_position) for c in (True, False)]
+    layouts = [_layout(ports, by_server, counted=True)]
+    if len(servers) > 1:  # to one server alone every other order would fit
+        layouts += [_layout(ports, by_server, counted=False)]
+        layouts += [_layout(ports, by_position, counted=c) for c in (True, False)]
     best = max(layouts, key=lambda expected: _agreeing(ports, expected))
     return best if _evident(ports, best) else {}
 
@@ -131,11 +184,30 @@ def _crossed(cluster: Cluster, ports: Ends, pvids: Mapping[Place, int]) -> Ends:
     """Two devices of different segments, each in the VLAN of the other's: their cables changed places."""
     segment = {d: a.interface.network for d, a in cluster.addressing.items() if d in pvids and d in ports}
     usual = {net: majority({d: pvids[d] for d, n in segment.items() if n == net}) for net in set(segment.values())}
-    astray = [d for d, net in segment.items() if usual[net] is not None and pvids[d] != usual[net]]
-    partners = {
-        d: [o for o in astray if pvids[o] == usual[segment[d]] and pvids[d] == usual[segment[o]]] for d in astray
-    }
+    return _exchanged(ports, pvids, {d: usual[net] for d, net in segment.items()})
+
+
+def _between_leaves(ports: Ends, home: Mapping[str, str]) -> Ends:
+    """Two devices, each on the leaf where nearly all of the other's server hang, though each leaf seems in order."""
+    return _exchanged(ports, {d: e.name for d, e in ports.items()}, {d: home.get(d.name) for d in ports})
+
+
+def _exchanged(ports: Ends, have: Mapping[Place, object], usual: Mapping[Place, object]) -> Ends:
+    """Pair those that have what the other should: the port of each belongs to the other, where there is one such."""
+    astray = [d for d, want in usual.items() if want is not None and have[d] != want]
+    partners = {d: [o for o in astray if have[o] == usual[d] and have[d] == usual[o]] for d in astray}
     return {d: ports[only[0]] for d, only in partners.items() if len(only) == 1 and partners[only[0]] == [d]}
+
+
+def _home_leaves(ports: Ends) -> dict[str, str]:
+    """Server → the leaf on which nearly all of its devices hang; a server spread over leaves has none."""
+    leaves: dict[str, Counter[str]] = {}
+    for device, end in ports.items():
+        leaves.setdefault(device.name, Counter())[end.name] += 1
+    most = {server: counted.most_common(1)[0] for server, counted in leaves.items()}
+    return {
+        server: leaf for server, (leaf, count) in most.items() if count >= max(_EVIDENT * leaves[server].total(), 2)
+    }
 
 
 def natural(port: str) -> tuple[tuple[int, int, str], ...]:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankready.kind.check import Check, finding
+from rankready.kind.check import Check, finding, unsettled
 from rankready.kind.question import Scope
 from rankready.model.finding import Severity
 from rankready.model.observed.host import Chips
@@ -28,6 +28,7 @@ from rankready.model.text import Text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from rankready.kind.check import Unsettled
     from rankready.model.cluster import Cluster
     from rankready.model.finding import Finding
     from rankready.model.snapshot import Seen
@@ -35,10 +36,16 @@ if TYPE_CHECKING:
 _GRAVE = ("alarm", "critical")
 
 
-def judge(_: Cluster, seen: Seen) -> Iterator[Finding]:
+def judge(_: Cluster, seen: Seen) -> Iterator[Finding | Unsettled]:
     """Yield a finding for each chip whose health is told and is not OK."""
     for server, chips in seen.each(Chips):
         for chip in chips.chips:
+            if not chip.health:
+                said = (
+                    f"NPU {chip.npu} chip {chip.chip} reports no health",
+                    f"NPU {chip.npu} 芯片 {chip.chip} 未报告健康状态",
+                )
+                yield unsettled(server, *said)
             if chip.health.lower() in ("", "ok"):
                 continue
             place = server if chip.physical is None else device_place(server.name, chip.physical)

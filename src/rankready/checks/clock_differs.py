@@ -21,7 +21,7 @@ from __future__ import annotations
 from statistics import median
 from typing import TYPE_CHECKING
 
-from rankready.kind.check import Check, finding
+from rankready.kind.check import Check, finding, unsettled
 from rankready.kind.question import Scope
 from rankready.model.finding import Severity
 from rankready.model.observed.host import Reached
@@ -30,6 +30,7 @@ from rankready.model.text import Text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from rankready.kind.check import Unsettled
     from rankready.model.cluster import Cluster
     from rankready.model.finding import Finding
     from rankready.model.snapshot import Seen
@@ -38,9 +39,12 @@ _MOST_S = 5.0
 _TWO = 2
 
 
-def judge(_: Cluster, seen: Seen) -> Iterator[Finding]:
+def judge(_: Cluster, seen: Seen) -> Iterator[Finding | Unsettled]:
     """Yield a warning for each server far from the middle; of two servers, for both."""
     clocks = {place: fact.clock for place, fact in seen.each(Reached) if fact.clock is not None}
+    for place, fact in seen.each(Reached):
+        if fact.clock is None:
+            yield unsettled(place, "its clock tells no fractions of a second", "其时钟不带秒的小数部分")
     slack = {place: fact.slack_s for place, fact in seen.each(Reached)}
     if len(clocks) < _TWO:
         return

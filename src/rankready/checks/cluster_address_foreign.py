@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankready.kind.check import Check, finding
+from rankready.kind.check import Check, finding, unsettled
 from rankready.kind.question import Scope
 from rankready.model.observed.host import HostAddress
 from rankready.model.ports import host_address
@@ -29,15 +29,18 @@ from rankready.model.text import Text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from rankready.kind.check import Unsettled
     from rankready.model.cluster import Cluster
     from rankready.model.finding import Finding
     from rankready.model.snapshot import Seen
 
 
-def judge(cluster: Cluster, seen: Seen) -> Iterator[Finding]:
+def judge(cluster: Cluster, seen: Seen) -> Iterator[Finding | Unsettled]:
     """Yield a finding for each server whose planned address none of its interfaces has, or that every server has."""
     for number, server in enumerate(cluster.nodes()):
         fact, own = seen.at(server.place, HostAddress), server.address or host_address(server)
+        if fact is not None and own is None:
+            yield unsettled(server.place, *_NOT_SAID, skip=True)
         if fact is None or own is None or any(address == own for _, address in fact.addresses):
             continue
         if own.is_loopback and (cluster.simulated or len(cluster.servers) == 1):
@@ -54,6 +57,8 @@ def judge(cluster: Cluster, seen: Seen) -> Iterator[Finding]:
             remedy=Text(en="correct address: in cluster.yaml", zh="修改 cluster.yaml 的 address:"),
         )
 
+
+_NOT_SAID = "cluster.yaml gives it no address: inside the cluster", "cluster.yaml 未给出其集群地址 address:"
 
 CHECK = Check(
     code="JOB012",

@@ -30,14 +30,18 @@ from rankready.model.text import Text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rankready.model.cluster import Cluster
+    from rankready.model.cluster import Cluster, Server
     from rankready.model.finding import Finding
     from rankready.model.place import Place
     from rankready.model.snapshot import Seen
 
+_SHOWN = 3
+
 
 def judge(cluster: Cluster, seen: Seen) -> Iterator[Finding]:
-    """Yield a warning for each device that a process holds."""
+    """Yield a warning for each device that a process holds, and for a server whose list names chips by no device."""
+    for server in cluster.servers:
+        yield from _on_unnamed_chips(server, seen)
     for device in cluster.devices():
         held = seen.at(device, DeviceHeld)
         processes = _processes(device, seen)
@@ -51,6 +55,34 @@ def judge(cluster: Cluster, seen: Seen) -> Iterator[Finding]:
             remedy="rankready ps",
             severity=Severity.WARNING,
         )
+
+
+def _on_unnamed_chips(server: Server, seen: Seen) -> Iterator[Finding]:
+    """Yield what is listed on more chips than there are devices held: lists of A1 and A2 tell no physical ids.
+
+    Where only some of the server's devices are judged, a chip without an id may be any other: nothing is said.
+    """
+    chips = seen.at(server.place, Chips)
+    if chips is None or len(chips.chips) != len(server.devices) or any(c.physical is not None for c in chips.chips):
+        return
+    busy = {(npu, chip) for npu, chip, _, _ in chips.processes}
+    held = [d for d in server.device_places() if (fact := seen.at(d, DeviceHeld)) is not None and fact.held]
+    if len(busy) <= len(held):
+        return
+    listed = ", ".join(
+        f"NPU {npu} chip {chip}: {pid} {name}".strip() for npu, chip, pid, name in chips.processes[:_SHOWN]
+    )
+    more = f", +{len(chips.processes) - _SHOWN}" if len(chips.processes) > _SHOWN else ""
+    yield finding(
+        CHECK.code,
+        server.place,
+        Text(
+            en=f"processes are listed on {len(busy)} chips ({listed}{more}), planned none",
+            zh=f"{len(busy)} 个芯片上列有进程（{listed}{more}），规划为空闲",
+        ),
+        remedy="rankready ps",
+        severity=Severity.WARNING,
+    )
 
 
 def _processes(device: Place, seen: Seen) -> list[str]:

@@ -38,21 +38,24 @@ def judge(cluster: Cluster, seen: Seen) -> Iterator[Finding]:
     """Yield a finding for each device that is not there, and a note for those that nobody named."""
     for server in cluster.servers:
         files, chips = seen.at(server.place, DeviceFiles), seen.at(server.place, Chips)
-        present = _present(files, chips)
+        lists = _lists(files, chips)
+        present = frozenset.intersection(*lists) if lists else None
         for device in server.devices if present is not None else ():
             if device not in (present or ()):
                 yield _missing(server, device)
-        yield from _surplus(server, present)
+        yield from _surplus(server, frozenset[int]().union(*lists))
+        if present is None and chips is not None:
+            yield from _uncounted(server, len(chips.chips))
         if chips is not None:
             yield from _unlisted(server, present, len(chips.chips))
 
 
-def _present(files: DeviceFiles | None, chips: Chips | None) -> frozenset[int] | None:
-    """Return the physical ids that every list which tells them agrees on; None where no list tells them."""
+def _lists(files: DeviceFiles | None, chips: Chips | None) -> list[frozenset[int]]:
+    """Return the physical ids by each list that tells them: a device is there if all name it, extra if any does."""
     lists = [] if files is None else [frozenset(files.devices)]
     if chips is not None and chips.chips and all(c.physical is not None for c in chips.chips):
         lists.append(frozenset(c.physical for c in chips.chips if c.physical is not None))
-    return frozenset.intersection(*lists) if lists else None
+    return lists
 
 
 def _missing(server: Server, device: int) -> Finding:
@@ -89,20 +92,35 @@ def _unlisted(server: Server, present: frozenset[int] | None, count: int) -> Ite
     )
 
 
-def _surplus(server: Server, present: frozenset[int] | None) -> Iterator[Finding]:
-    surplus = sorted((present or frozenset()) - frozenset(server.devices))
+def _surplus(server: Server, named: frozenset[int]) -> Iterator[Finding]:
+    surplus = sorted(named - frozenset(server.devices))
     if surplus:
         listed = ", ".join(map(str, surplus))
-        yield finding(
-            CHECK.code,
-            server.place,
+        yield _extra(
+            server,
             Text(
                 en=f"devices {listed} are there, but not in the cluster file",
                 zh=f"设备 {listed} 存在，但不在 cluster.yaml 中",
             ),
-            remedy=Text(en="name them under `devices` if they are to be used", zh="如需使用，请写入 `devices`"),
-            severity=Severity.NOTE,
         )
+
+
+def _uncounted(server: Server, count: int) -> Iterator[Finding]:
+    """Yield a note where no list tells physical ids, and more devices are listed than planned."""
+    planned = len(server.devices)
+    if count > planned:
+        yield _extra(
+            server,
+            Text(
+                en=f"{count} devices are listed, planned {planned}: {count - planned} are not in the cluster file",
+                zh=f"列出 {count} 个设备，规划为 {planned} 个：{count - planned} 个不在 cluster.yaml 中",
+            ),
+        )
+
+
+def _extra(server: Server, said: Text) -> Finding:
+    remedy = Text(en="name them under `devices` if they are to be used", zh="如需使用，请写入 `devices`")
+    return finding(CHECK.code, server.place, said, remedy=remedy, severity=Severity.NOTE)
 
 
 _REMEDY = Text(

@@ -18,33 +18,36 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankready.kind.check import Check, finding
+from rankready.kind.check import Check, finding, unsettled
 from rankready.kind.question import Scope
 from rankready.model.finding import Severity
-from rankready.model.majority import majority, outliers
+from rankready.model.majority import mixed
 from rankready.model.observed.host import Chips
 from rankready.model.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from rankready.kind.check import Unsettled
     from rankready.model.cluster import Cluster
     from rankready.model.finding import Finding
     from rankready.model.snapshot import Seen
 
 
-def judge(_: Cluster, seen: Seen) -> Iterator[Finding]:
+def judge(_: Cluster, seen: Seen) -> Iterator[Finding | Unsettled]:
     """Yield a warning for each server whose driver is not the majority's; on a tie for all."""
+    for server, chips in seen.each(Chips):
+        if not chips.driver:
+            yield unsettled(server, "its driver version is not told", "未显示驱动版本")
     drivers = {server: chips.driver for server, chips in seen.each(Chips) if chips.driver}
-    most = majority(drivers)
-    for server in outliers(drivers):
-        others = ", ".join(sorted(set(drivers.values()) - {drivers[server]}))
+    for server, own, others in mixed(drivers):
+        most = ", ".join(others)
         yield finding(
             CHECK.code,
             server,
             Text(
-                en=f"the driver is {drivers[server]}, other servers have {most or others}",
-                zh=f"驱动版本为 {drivers[server]}，其他服务器为 {most or others}",
+                en=f"the driver is {own}, other servers have {most}",
+                zh=f"驱动版本为 {own}，其他服务器为 {most}",
             ),
             remedy=Text(en="bring all servers to one driver version", zh="把所有服务器统一到同一驱动版本"),
             severity=Severity.WARNING,

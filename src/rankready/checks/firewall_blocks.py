@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 from rankready.kind.check import Check, finding
 from rankready.kind.question import Scope
 from rankready.model.finding import Certainty, Severity
-from rankready.model.observed.host import Firewalld, Nft, Ufw
+from rankready.model.observed.host import Firewalld, Iptables, Nft, Ufw
 from rankready.model.ports import EPHEMERAL, job_ports, peers
 from rankready.model.text import Text
 
@@ -63,6 +63,9 @@ def _filters(server: Server, seen: Seen) -> Iterator[tuple[str, Filter]]:
     nft = seen.at(server.place, Nft)
     if nft is not None:
         yield from ((f.name, f) for f in nft.filters)
+    iptables = seen.at(server.place, Iptables)
+    if iptables is not None:
+        yield from ((f.name, f) for f in iptables.filters)
 
 
 def _judge(cluster: Cluster, server: Server, name: str, which: Filter) -> Iterator[Finding]:
@@ -124,8 +127,8 @@ def _ephemeral(server: Server, name: str, sources: list[Address]) -> Finding:
             zh=f"{name} 已放行作业端口，但未放行 {first}-{last}（tcp），gloo 通信组在此范围内监听",
         ),
         remedy=Text(
-            en=f"if the job makes a gloo group, open {first}-{last}/tcp for {len(sources)} peers",
-            zh=f"若作业使用 gloo 通信组，请对 {len(sources)} 个服务器放行 {first}-{last}/tcp",
+            en=f"if the job makes a gloo group: rankready firewall open --gloo, for {len(sources)} peers",
+            zh=f"若作业使用 gloo 通信组：rankready firewall open --gloo，对 {len(sources)} 个服务器放行",
         ),
         severity=Severity.NOTE,
     )
@@ -159,6 +162,6 @@ CHECK = Check(
     name="firewall_blocks",
     title=Text(en="host firewalls let the job's servers in", zh="主机防火墙放行作业所用的服务器"),
     scope=Scope.SERVER,
-    needs=(Ufw, Firewalld, Nft),
+    needs=(Ufw, Firewalld, Nft, Iptables),
     judge=judge,
 )

@@ -24,7 +24,7 @@ from rankready.kind.check import Check, finding
 from rankready.kind.question import Scope
 from rankready.model.finding import Severity
 from rankready.model.observed.host import Listening
-from rankready.model.ports import HCCL_PORTS
+from rankready.model.ports import PORT_RANGE, hccl_ports
 from rankready.model.text import Text
 
 if TYPE_CHECKING:
@@ -38,11 +38,11 @@ _SHOWN = 4
 
 
 def judge(cluster: Cluster, seen: Seen) -> Iterator[Finding]:
-    """Yield one finding for each server where something listens between base and base+31."""
-    base = cluster.job.hccl_base_port
+    """Yield one finding for each server where something listens on a port that HCCL is to take."""
+    planned = () if cluster.job.env.get(PORT_RANGE) == "auto" else hccl_ports(cluster.job)
     for server in cluster.servers:
         listening = seen.at(server.place, Listening)
-        taken = [p for p in listening.ports if base <= p < base + HCCL_PORTS] if listening else []
+        taken = [p for p in (listening.ports if listening else ()) if any(r.first <= p <= r.last for r in planned)]
         if not taken:
             continue
         more = f" (+{len(taken) - _SHOWN})" if len(taken) > _SHOWN else ""

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from rankready.kind.check import Check, finding
 from rankready.kind.question import Scope
+from rankready.model.cluster import Topology
 from rankready.model.finding import Severity
 from rankready.model.observed.device import Link, LinkState
 from rankready.model.text import Text
@@ -37,10 +38,15 @@ _REMEDY = Text(
     en="reseat or replace the optic and the cable, then look at the switch port (shut, or not split)",
     zh="重新插拔或更换光模块与线缆，再检查交换机端口（是否关闭、是否未拆分）",
 )
+_FIBRE = Text(
+    en="reseat or replace the fibre and the optic at each of its two ends",
+    zh="重新插拔或更换光纤及其两端的光模块",
+)
 
 
-def judge(_: Cluster, seen: Seen) -> Iterator[Finding]:
+def judge(cluster: Cluster, seen: Seen) -> Iterator[Finding]:
     """Yield a finding for each port whose state is not UP."""
+    remedy = _FIBRE if cluster.topology is Topology.DIRECT else _REMEDY
     for device, link in seen.each(Link):
         if link.state is LinkState.UP:
             continue
@@ -48,7 +54,7 @@ def judge(_: Cluster, seen: Seen) -> Iterator[Finding]:
             CHECK.code,
             device,
             Text(en=f"the port is {link.state}, planned UP", zh=f"端口状态为 {link.state}，规划为 UP"),
-            remedy=_REMEDY,
+            remedy=remedy,
             severity=Severity.WARNING if link.state is LinkState.PARTIAL else Severity.ERROR,
         )
 
@@ -60,4 +66,5 @@ CHECK = Check(
     scope=Scope.DEVICE,
     needs=(Link,),
     judge=judge,
+    after=("CAB004",),
 )

@@ -20,7 +20,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from rankready.kind.check import Check, finding
+from rankready.kind.check import Check, finding, unsettled
 from rankready.kind.question import Scope
 from rankready.model.finding import Severity
 from rankready.model.observed.device import LinkHistory
@@ -29,6 +29,7 @@ from rankready.model.text import Text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from rankready.kind.check import Unsettled
     from rankready.model.cluster import Cluster
     from rankready.model.finding import Finding
     from rankready.model.snapshot import Seen
@@ -37,15 +38,18 @@ _TOLERATED = 5  # facts/hccn 3.5: more than five changes in 24 h is flapping
 _WINDOW = timedelta(hours=24)
 
 
-def judge(_: Cluster, seen: Seen) -> Iterator[Finding]:
+def judge(_: Cluster, seen: Seen) -> Iterator[Finding | Unsettled]:
     """Yield a warning for each device whose link changed more often than is tolerated."""
     for device, history in seen.each(LinkHistory):
         busiest = _busiest(history)
-        downs = history.downs or 0
+        downs = max(0, history.ups - 1) if history.downs is None else history.downs  # an old driver counts ups alone
         if busiest > _TOLERATED:
             said = Text(en=f"the link changed {busiest} times within 24 hours", zh=f"链路在 24 小时内变化 {busiest} 次")
         elif not history.changes and downs > _TOLERATED:
             said = Text(en=f"the link was lost {downs} times since the start", zh=f"自启动以来链路断开 {downs} 次")
+        elif len(history.changes) - _readable(history) + busiest > _TOLERATED:
+            yield unsettled(device, "the times of its link changes can't be read", "无法读取链路变化的时间")
+            continue
         else:
             continue
         yield finding(CHECK.code, device, said, remedy=_REMEDY, severity=Severity.WARNING)
@@ -55,6 +59,10 @@ def _busiest(history: LinkHistory) -> int:
     """Count the changes of the fullest 24 hours; records whose time cannot be read are left out."""
     times = sorted(t for stamp, _ in history.changes if (t := _time(stamp)) is not None)
     return max((sum(start <= t <= start + _WINDOW for t in times) for start in times), default=0)
+
+
+def _readable(history: LinkHistory) -> int:
+    return sum(_time(stamp) is not None for stamp, _ in history.changes)
 
 
 def _time(stamp: str) -> datetime | None:

@@ -27,7 +27,7 @@ from rankready.model.observed.device import Mtu, Neighbour
 from rankready.model.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from rankready.model.cluster import Cluster
     from rankready.model.finding import Finding
@@ -46,7 +46,7 @@ def judge(cluster: Cluster, seen: Seen) -> Iterator[Finding]:
     want = planned or majority(sizes)
     for device, size in sizes.items():
         if size != want:
-            target = _wanted(planned, want)
+            target = _wanted(planned, want) or _others(size, sizes.values())
             yield finding(
                 CHECK.code,
                 device,
@@ -68,12 +68,16 @@ def judge(cluster: Cluster, seen: Seen) -> Iterator[Finding]:
             )
 
 
-def _wanted(planned: int | None, want: int | None) -> Text:
+def _wanted(planned: int | None, want: int | None) -> Text | None:
     if planned is not None:
         return Text(en=f"planned {planned}", zh=f"规划为 {planned}")
-    if want is None:
-        return Text(en="as many devices have another", zh="两种各占一半")
-    return Text(en=f"most devices have {want}", zh=f"多数设备为 {want}")
+    return None if want is None else Text(en=f"most devices have {want}", zh=f"多数设备为 {want}")
+
+
+def _others(own: int, sizes: Iterable[int]) -> Text:
+    """Name every other value where none is held by most."""
+    told = ", ".join(str(size) for size in sorted({*sizes} - {own}))
+    return Text(en=f"as many devices have {told}", zh=f"同样多的设备为 {told}")
 
 
 CHECK = Check(

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankready.kind.check import Check, finding
+from rankready.kind.check import Check, finding, unsettled
 from rankready.kind.question import Scope
 from rankready.model.addressing import by_owner
 from rankready.model.finding import Certainty, Severity
@@ -31,6 +31,7 @@ from rankready.model.text import Text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from rankready.kind.check import Unsettled
     from rankready.model.addressing import Address
     from rankready.model.cluster import Cluster
     from rankready.model.finding import Finding
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 _TRANSIENT = (Health.INIT, Health.DETECT_IP_SET)
 
 
-def judge(cluster: Cluster, seen: Seen) -> Iterator[Finding]:
+def judge(cluster: Cluster, seen: Seen) -> Iterator[Finding | Unsettled]:
     """Yield a finding for each device whose own verdict is bad, blaming whoever owns the address that it probes."""
     planned = by_owner(cluster.addressing)
     held: dict[Address, list[Place]] = {}
@@ -48,7 +49,12 @@ def judge(cluster: Cluster, seen: Seen) -> Iterator[Finding]:
         held.setdefault(fact.interface.ip, []).append(device)
     for device, health in seen.each(NetHealth):
         target = seen.at(device, NetDetect)
-        if health.status is Health.SUCCESS or (health.status is Health.INIT and target is None):
+        if health.status is Health.INIT and target is None:
+            yield unsettled(
+                device, "it probes nobody: no netdetect target is set", "未设置检测地址，设备不作探测", skip=True
+            )
+            continue
+        if health.status is Health.SUCCESS:
             continue
         owners = [] if target is None else [planned.get(target.target), *held.get(target.target, ())]
         blames = tuple(dict.fromkeys(p for p in owners if p is not None and p != device))

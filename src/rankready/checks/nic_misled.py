@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankready.kind.check import Check, finding
+from rankready.kind.check import Check, finding, unsettled
 from rankready.kind.question import Scope
 from rankready.model.finding import Certainty, Severity
 from rankready.model.observed.host import HostAddress
@@ -33,6 +33,7 @@ from rankready.model.text import Text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from rankready.kind.check import Unsettled
     from rankready.model.addressing import Address
     from rankready.model.cluster import Cluster, Server
     from rankready.model.finding import Finding
@@ -42,7 +43,7 @@ _LAST_RESORTS = ("docker", "lo")
 _IPV4 = 4
 
 
-def judge(cluster: Cluster, seen: Seen) -> Iterator[Finding]:
+def judge(cluster: Cluster, seen: Seen) -> Iterator[Finding | Unsettled]:
     """Yield a finding for each server with a wrong named interface, a warning for one with a wrong first choice."""
     for server in cluster.servers:
         fact, own = seen.at(server.place, HostAddress), host_address(server)
@@ -51,6 +52,8 @@ def judge(cluster: Cluster, seen: Seen) -> Iterator[Finding]:
         carrier = next((name for name, address in fact.addresses if address == own), "")
         if cluster.job.nic:
             yield from _named(server, cluster.job.nic, fact, own)
+        elif own is None:
+            yield unsettled(server.place, *_NOT_SAID, skip=True)
         elif carrier and (first := first_choice(fact)) not in ("", carrier):
             yield _misled(server, first, carrier)
 
@@ -97,6 +100,8 @@ def _misled(server: Server, first: str, carrier: str) -> Finding:
         certainty=Certainty.LIKELY,
     )
 
+
+_NOT_SAID = "cluster.yaml gives it no address: inside the cluster", "cluster.yaml 未给出其集群地址 address:"
 
 CHECK = Check(
     code="JOB011",

@@ -20,16 +20,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankready.kind.check import Check, finding
+from rankready.kind.check import Check, finding, unsettled
 from rankready.kind.question import Scope
 from rankready.model.finding import Severity
-from rankready.model.majority import majority, outliers
+from rankready.model.majority import majority, mixed
 from rankready.model.observed.job_host import Cann, Frameworks
 from rankready.model.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from rankready.kind.check import Unsettled
     from rankready.model.cluster import Cluster
     from rankready.model.finding import Finding
     from rankready.model.place import Place
@@ -38,8 +39,11 @@ if TYPE_CHECKING:
 _CANN = "CANN"
 
 
-def judge(_: Cluster, seen: Seen) -> Iterator[Finding]:
+def judge(_: Cluster, seen: Seen) -> Iterator[Finding | Unsettled]:
     """Yield a finding for each server that differs from the majority; on a tie for all."""
+    for place, cann in seen.each(Cann):
+        if not cann.version:
+            yield unsettled(place, f"{_CANN} is there, its version is not told", f"存在 {_CANN}，但未显示版本")
     facts = dict(seen.each(Frameworks))
     told: dict[str, dict[Place, str]] = {
         _CANN: {p: c.version for p, c in seen.each(Cann) if c.version},
@@ -48,11 +52,24 @@ def judge(_: Cluster, seen: Seen) -> Iterator[Finding]:
         "torch_npu": {p: f.torch_npu for p, f in facts.items() if f.torch_npu},
         "mindspore": {p: f.mindspore for p, f in facts.items() if f.mindspore},
     }
+    yield from _lacking("torch", {p: f.torch for p, f in facts.items()})
+    yield from _lacking("mindspore", {p: f.mindspore for p, f in facts.items()})
     for name, versions in told.items():
-        most = majority(versions)
-        for place in outliers(versions):
-            others = most or ", ".join(sorted(set(versions.values()) - {versions[place]}))
-            yield _mixed(place, name, versions[place], others)
+        yield from (_mixed(place, name, own, ", ".join(others)) for place, own, others in mixed(versions))
+
+
+def _lacking(name: str, versions: dict[Place, str]) -> Iterator[Finding]:
+    """Yield a warning for each server without what most have; torch_npu alone is JOB017's."""
+    most = majority(versions)
+    for place, own in versions.items():
+        if most and not own:
+            yield finding(
+                CHECK.code,
+                place,
+                Text(en=f"{name} is not installed, most servers have {most}", zh=f"未安装 {name}，多数服务器为 {most}"),
+                remedy=Text(en=f"install {name} {most}", zh=f"安装 {name} {most}"),
+                severity=Severity.WARNING,
+            )
 
 
 def _mixed(place: Place, name: str, mine: str, others: str) -> Finding:
@@ -70,6 +87,6 @@ CHECK = Check(
     name="software_mixed",
     title=Text(en="software versions agree", zh="软件版本一致"),
     scope=Scope.SERVER,
-    needs=(Frameworks,),
+    needs=(Frameworks, Cann),
     judge=judge,
 )

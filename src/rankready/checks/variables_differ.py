@@ -24,7 +24,7 @@ from rankready.kind.check import Check, finding
 from rankready.kind.question import Scope
 from rankready.model.finding import Severity
 from rankready.model.job_variables import EQUAL
-from rankready.model.majority import majority, outliers
+from rankready.model.majority import mixed
 from rankready.model.observed.job_host import JobEnvironment
 from rankready.model.text import Text
 
@@ -46,13 +46,7 @@ def judge(cluster: Cluster, seen: Seen) -> Iterator[Finding]:
     names = sorted({n for shell in shells.values() for n in shell.values} & EQUAL - set(cluster.job.env))
     for name in names:
         values = {server: shell.values.get(name, _UNSET) for server, shell in shells.items()}
-        most = majority(values)
-        for server in outliers(values):
-            yield _differs(server, name, values[server], most or _others(values, server))
-
-
-def _others(values: dict[Place, str], server: Place) -> str:
-    return ", ".join(sorted(set(values.values()) - {values[server]}))
+        yield from (_differs(server, name, own, ", ".join(others)) for server, own, others in mixed(values))
 
 
 def _differs(server: Place, name: str, mine: str, others: str) -> Finding:

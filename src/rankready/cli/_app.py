@@ -302,9 +302,17 @@ def show(said: Said, record: Record, *, as_json: bool, home: Path | None) -> Non
     """Keep the record and draw it. A record that can't be kept hides no verdict: that is said beside it."""
     if home is not None:
         _keep(said, record, home)
-    report = catalog.module("reports", "json" if as_json else "text").REPORT
-    width = shutil.get_terminal_size((WIDTH, 24)).columns if not as_json else WIDTH
-    click.echo(report.draw(record, said.lang, width).rstrip("\n"))
+    if as_json:
+        click.echo(catalog.module("reports", "json").REPORT.draw(record, said.lang, WIDTH).rstrip("\n"))
+        return
+    from rankready.cli import _addressed  # noqa: PLC0415  (start-up time)
+
+    file = _addressed.named(said.file, DEFAULT_FILE)
+    shown = _addressed.addressed(record, file, ORDER) if file else record
+    text = catalog.module("reports", "text").REPORT.draw(
+        shown, said.lang, shutil.get_terminal_size((WIDTH, 24)).columns
+    )
+    click.echo((_addressed.addressed_text(text, file, ORDER) if file else text).rstrip("\n"))
 
 
 def _keep(said: Said, record: Record, home: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from string import hexdigits
+
 from rankready import catalog
 from rankready.kind.signature import Fault, LogCode, Role
 from rankready.model.text import Text
@@ -51,9 +53,10 @@ def parts(found: Fault | LogCode) -> dict[str, Text]:
 
 
 def _fits(known: str, word: str) -> bool:
-    if not known.startswith("0x") or "x" not in known[2:] or len(known) != len(word):
+    if "x" not in known[2:] or len(known) != len(word) or not word.startswith(known[:2]):
         return False
-    return all(k in ("x", w) for k, w in zip(known[2:], word[2:], strict=True)) and word.startswith("0x")
+    pairs = zip(known[2:], word[2:], strict=True)
+    return all(w in hexdigits if k == "x" else k == w for k, w in pairs)
 
 
 def _bare(text: Text) -> Text:

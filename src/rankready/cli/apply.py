@@ -51,12 +51,13 @@ def COMMAND(  # noqa: N802, PLR0913  (the catalogue's name; one parameter an opt
         raise click.UsageError("PLAN and --continue exclude each other")
 
     async def work(site: Site) -> Record:
-        from rankready.runs.apply import How, apply  # noqa: PLC0415  (start-up time)
+        from rankready.runs.apply import How, apply, settle  # noqa: PLC0415  (start-up time)
         from rankready.runs.plan import draw, record_of  # noqa: PLC0415  (the same)
         from rankready.runs.saved import load  # noqa: PLC0415  (the same)
         from rankready.runs.stale import against, meant_by_unfinished, refuse_other_intent  # noqa: PLC0415  (the same)
 
         meant = meant_by_unfinished(site.home) if resume else None
+        await settle(site, dry_run=dry_run)
         drawn = await draw(site, meant)
         if meant is not None:
             refuse_other_intent(drawn, meant)
@@ -65,8 +66,7 @@ def COMMAND(  # noqa: N802, PLR0913  (the catalogue's name; one parameter an opt
         if drawn.plan.changes and not drawn.plan.problems and not dry_run and not yes:
             if not as_json:
                 show(said, record_of(site, drawn), as_json=False, home=None)
-            servers = len({c.place.name for c in drawn.plan.changes})
-            count = len(drawn.plan.changes)
+            count, servers = len(drawn.plan.changes), len({c.place.name for c in drawn.plan.changes})
             agree(
                 said,
                 Text(

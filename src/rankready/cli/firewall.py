@@ -38,13 +38,17 @@ def status(ctx: click.Context, *, strict: bool, as_json: bool) -> None:
 
 
 @COMMAND.command("open")
+@click.option("--gloo", is_flag=True, help="The ports too that the system lends: gloo groups listen on some of them.")
 @change_options
 @json_option
 @click.pass_context
-def open_(ctx: click.Context, *, dry_run: bool, yes: bool, as_json: bool) -> None:
-    """Let the cluster's servers in on the job's ports; everything else stays as it is."""
+def open_(ctx: click.Context, *, gloo: bool, dry_run: bool, yes: bool, as_json: bool) -> None:
+    """Let the cluster's servers in on the job's ports; everything else stays as it is.
+
+    HCCL's ports are reserved (net.ipv4.ip_local_reserved_ports) where the system would lend them to others.
+    """
     question = Text(en="add {count} rules on {servers} servers?", zh="在 {servers} 台服务器上添加 {count} 条规则？")
-    _change(ctx, "open", question, (dry_run, yes, as_json))
+    _change(ctx, "open", question, (dry_run, yes, as_json), gloo=gloo)
 
 
 @COMMAND.command("disable")
@@ -59,13 +63,15 @@ def disable(ctx: click.Context, *, dry_run: bool, yes: bool, as_json: bool) -> N
     _change(ctx, "disable", question, (dry_run, yes, as_json))
 
 
-def _change(ctx: click.Context, action: str, question: Text, flags: tuple[bool, bool, bool]) -> NoReturn:
+def _change(
+    ctx: click.Context, action: str, question: Text, flags: tuple[bool, bool, bool], *, gloo: bool = False
+) -> NoReturn:
     dry_run, yes, as_json = flags
 
     async def work(site: Site) -> Record:
         from rankready.runs.firewall import carry, draw, preview  # noqa: PLC0415  (start-up time)
 
-        drawn = await draw(site, action)
+        drawn = await draw(site, action, gloo=gloo)
         if dry_run:
             return await preview(site, drawn)
         if drawn.steps:

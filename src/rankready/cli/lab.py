@@ -94,6 +94,8 @@ _directory = click.argument("directory", metavar="[DIR]", default=DEFAULT)
 @click.option(
     "--real-firewall", is_flag=True, help="This machine's own ufw or firewalld in place of a stand-in (root door)."
 )
+@click.option("--leaves", type=int, default=1, show_default=True, help="Over how many leaves the servers are spread.")
+@click.option("--split-ports", is_flag=True, help="The leaf's ports are halves of 400G ports, two devices on each.")
 @json_option
 @click.pass_context
 def _up(ctx: click.Context, /, directory: str, *, as_json: bool, **asked: Any) -> None:  # noqa: ANN401  (click's words, each used once)

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 def COMMAND(ctx: click.Context, job: str | None, out: str | None, *, as_json: bool) -> None:  # noqa: N802  (the name that the group looks for)
     """Bring the ranks' logs, the job's Ascend logs (else those in ~/ascend/log) and the kernel's messages here.
 
-    JOB is the newest one started from here unless you name it. One folder a server; `why` reads it. What could not be
-    collected is listed, and makes exit 1.
+    With them come exported device logs, listening sockets, and what devices say of themselves now. JOB is the newest
+    one started from here unless you name it. One folder a server; `why` reads it. What is here whole already is not
+    sent again: once more fetches what is missing. What could not be collected is listed, and makes exit 1.
     """
 
     async def work(site: Site) -> Record:

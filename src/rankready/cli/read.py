@@ -55,7 +55,8 @@ def COMMAND(  # noqa: N802, PLR0913  (the catalogue's name; one parameter an opt
     if generation is not None:
         said["generation"] = generation
     if isinstance(found, Gap):
-        said |= {"outcome": "gap", "gap": {"kind": found.kind.value, "reason": found.reason}}
+        told = {"kind": found.kind.value, "reason": found.reason, "reason_zh": found.why.zh}
+        said |= {"outcome": "gap", "gap": told}
     else:
         said |= {"outcome": "fact", "fact": {"type": type(found).__name__, **_plain(found)}}
     click.echo(json.dumps(said, ensure_ascii=False, indent=None if as_json else 1))

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rankready.runs.site import Site
 
 LARGEST = 1024  # devices in one range
+ALONE_HOLD_S = 0.5  # nobody here to wait for: a rank's failure ends its server's others as soon as its guard knows
 
 
 @click.command("run", context_settings={"allow_interspersed_args": False})
@@ -34,7 +35,7 @@ LARGEST = 1024  # devices in one range
 @click.option("--lease", type=click.FloatRange(3, 86400), help="Seconds without us until servers stop (10).")
 @click.option("--detach", is_flag=True, help="Leave once all ranks run; with --lease somebody must attach in time.")
 @click.option("--max-restarts", default=0, metavar="N", type=click.IntRange(0, 1000), help="Start again on failure.")
-@click.option("--force", is_flag=True, help="Start on devices that another job holds.")
+@click.option("--force", is_flag=True, help="Start on devices that another job holds, whatever the script shows.")
 @click.option("--dry-run", is_flag=True, help="Show what each server would execute; start nothing.")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask; only a person at a terminal is asked.")
 @json_option
@@ -46,8 +47,9 @@ def COMMAND(ctx: click.Context, /, script: str, args: tuple[str, ...], **said: A
     twice kills them. When this program dies or the network drops, each server ends its ranks after --lease seconds.
     After a job its devices are waited for until they are free; with --max-restarts it is then started again.
 
-    With --detach nothing here watches the job: a rank that fails ends its own server's others only; the other servers'
-    wait for it until their collectives time out, or until `attach` or `stop` is used.
+    With --detach nothing here watches the job: its guards tell each other when a rank fails, over the last port of the
+    job's HCCL range on the first server (60031), and end all. A server that is silent for 300 s (or --lease) counts as
+    failed. Where a guard can't be reached that way it is said, and `attach` or `stop` are what ends the others.
     """
     asked, options = _asked((script, *args), said), _options(said)
     if (hint := misplaced(script, args)) is not None:
@@ -124,6 +126,7 @@ def _options(said: dict[str, Any]) -> RunOptions:
         lease_s=(lease or 0.0) if detach else (lease or GuardTimes().lease_s),
         start_s=START_LEASE_S if detach else 0.0,
         grace_s=said["grace"],
+        fail_hold_s=ALONE_HOLD_S if detach else GuardTimes().fail_hold_s,
     )
     return RunOptions(
         emit=lambda line: click.echo(line, err=said["as_json"]),

@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 @click.option("--to", default=None, metavar="DIR", help="Folder on the servers (~/.rankready/work/<cluster>).")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Leave out names, or paths when it holds a slash.")
 @click.option("--delete", is_flag=True, help="Remove what an earlier sync put there and is here no more.")
+@click.option(
+    "--verify",
+    type=click.Choice(["quick", "content"]),
+    default="quick",
+    help="Trust time stamps of what is there (quick), or read every file on the servers again.",
+)
 @change_options
 @json_option
 @click.pass_context
@@ -40,6 +46,7 @@ def COMMAND(ctx: click.Context, /, paths: tuple[str, ...], **said: Any) -> None:
 
     async def work(site: Site) -> Record:
         chosen = [Path(p) for p in paths]
-        return await verb(site, chosen, said["to"], exclude=said["exclude"], delete=said["delete"])
+        content = said["verify"] == "content"
+        return await verb(site, chosen, said["to"], exclude=said["exclude"], delete=said["delete"], content=content)
 
     run_site(ctx, work, as_json=said["as_json"])

@@ -20,13 +20,15 @@ if TYPE_CHECKING:
 @click.command("why")
 @click.argument("job", required=False, metavar="[JOB|DIR|TAR]")
 @click.option("--no-collect", is_flag=True, help="Read what is here; ask no server for more.")
+@click.option("--no-confirm", is_flag=True, help="Do not look whether the fault is still to be seen on the cluster.")
 @json_option
 @click.pass_context
-def COMMAND(ctx: click.Context, job: str | None, *, no_collect: bool, as_json: bool) -> None:  # noqa: N802  (the name that the group looks for)
+def COMMAND(ctx: click.Context, job: str | None, *, no_collect: bool, no_confirm: bool, as_json: bool) -> None:  # noqa: N802  (the name that the group looks for)
     """Read what every server left of a job and name its first fault; say who only waited, and what was not read.
 
-    JOB is the newest one started from here unless you name it; what servers hold of it is fetched first. A DIR (one
-    folder a server) or a TAR of one is read as it stands and needs no cluster.yaml.
+    JOB is the newest one started from here unless you name it; what servers hold of it is fetched first, and then the
+    check that can see the fault looks whether it is still there. A DIR (one folder a server) or a TAR of one is read as
+    it stands and needs no cluster.yaml; the check is named only.
 
     Exit 0: nothing went wrong and every rank was read. 1: a fault was found. 3: not known, or logs are missing.
     """
@@ -39,7 +41,7 @@ def COMMAND(ctx: click.Context, job: str | None, *, no_collect: bool, as_json: b
     async def work(site: Site) -> Record:
         from rankready.runs.why_job import why_cluster  # noqa: PLC0415  (the same)
 
-        return await why_cluster(site, job, collect=not no_collect)
+        return await why_cluster(site, job, collect=not no_collect, look=not (no_collect or no_confirm))
 
     run_site(ctx, work, as_json=as_json)
 

@@ -155,5 +155,7 @@ def _sizes(walk: Walk, plane: ParameterPlane) -> None:
     bits = (pool.max_prefixlen if pool is not None else 32) - (prefix if prefix is not None else 24)
     if prefix is not None and plane.gateway is not None and plane.gateway > (1 << max(bits, 0)) - 2:
         walk.wrong("parameter_plane.gateway", str(plane.gateway), f"a host number inside a /{prefix}")
-    if plane.mtu is not None and plane.mtu < _LEAST_MTU6 and pool is not None and version != 4:  # noqa: PLR2004  (IP version)
+    written = (*((pool,) if pool else ()), *(s.network for s in plane.segments), *plane.addresses.values())
+    six = any(item.version == 6 for item in written)  # noqa: PLR2004  (IP version)
+    if plane.mtu is not None and plane.mtu < _LEAST_MTU6 and six:
         walk.wrong("parameter_plane.mtu", str(plane.mtu), f"at least {_LEAST_MTU6} with IPv6")

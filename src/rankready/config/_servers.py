@@ -142,6 +142,7 @@ def _common(walk: Walk, ssh: SshShape) -> Login:
         key=_path(walk, "ssh.key", ssh.key),
         known_hosts=_path(walk, "ssh.known_hosts", ssh.known_hosts),
         jump=ssh.jump or "",
+        sudo=bool(ssh.sudo),
     )
 
 

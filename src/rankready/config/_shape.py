@@ -41,6 +41,7 @@ class SshShape(Shape, frozen=True, kw_only=True):
     key: Annotated[str, Meta(min_length=1, description="the path of a private key")] | None = None
     known_hosts: Annotated[str, Meta(min_length=1, description="the path of a known_hosts file")] | None = None
     jump: Annotated[str, Meta(min_length=1, description="a login such as user@gate:22")] | None = None
+    sudo: Annotated[bool, Meta(description="true or false")] | None = None
 
 
 class ServerShape(Shape, frozen=True, kw_only=True):

@@ -7,19 +7,22 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from rankready.diagnose.case import Case, order
-from rankready.diagnose.clock import Witness, offsets
+from rankready.diagnose.child_errors import placed, seated
+from rankready.diagnose.clock import Witness, goes_back, offsets
 from rankready.diagnose.device import RESUMED
 from rankready.diagnose.ends import ends
 from rankready.diagnose.harmless import without_harmless
+from rankready.diagnose.headers import header
 from rankready.diagnose.reading import read
 from rankready.diagnose.roster import roster, unknown_ranks
-from rankready.diagnose.stamps import file_stamp, whole, year_of
+from rankready.diagnose.stamps import file_stamp, stamp, whole, year_of
+from rankready.diagnose.starts import chosen_start, next_start
 from rankready.kind.signature import Stream
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from rankready.diagnose.case import Listener, Port
+    from rankready.diagnose.case import Listener, Port, Switch
     from rankready.diagnose.clock import Offset
     from rankready.diagnose.event import Event, Page
     from rankready.diagnose.job import Collected, End, Job
@@ -41,6 +44,7 @@ class Bundle:
     pages: tuple[Page, ...]
     ports: tuple[Port, ...] = ()
     listeners: tuple[Listener, ...] = ()
+    switches: tuple[Switch, ...] = ()
     kinds: Mapping[str, str] = field(default_factory=dict)
     stopped_by_hand: bool = False
 
@@ -50,14 +54,18 @@ def assemble(bundle: Bundle, book: Book) -> Case:
     job = bundle.job
     pages = _own_pages(bundle.pages, job)
     raw = read(pages, book, year_of(job.started or _any_moment(pages)))
-    people = unknown_ranks(roster(job, raw), (e for e in raw if e.stream is Stream.OUTPUT))
+    pages, raw = seated(pages, raw)
+    told: tuple[Event | Page, ...] = (*raw, *pages)
+    people = unknown_ranks(roster(job, raw), (x for x in told if x.stream is Stream.OUTPUT))
     workers = {(e.host, e.number("pid")): e.rank for e in raw if e.kind == "worker"}
     raw = tuple(_named(e, people, workers) for e in raw)
     pages = tuple(p for p in pages if _known(p, people))
-    raw = tuple(e for e in raw if _ours(e, people))
+    counted = frozenset(people.host_of(end.rank) for end in job.ends if end.oom)
+    raw = tuple(e for e in raw if _ours(e, people, counted))
     clocks = offsets(_witnesses(job, bundle.collected, people, (pages, raw)), job.started, utc=job.utc)
-    events = tuple(_corrected(e, clocks) for e in raw)
-    finished = {r: _true_end(e, people, clocks, utc=job.utc) for r, e in ends(job.ends, raw, people).items()}
+    printed = ends(job.ends, raw, people)
+    events = placed((_corrected(e, clocks) for e in raw), job, printed, clocks)
+    finished = {r: _true_end(e, people, clocks, utc=job.utc) for r, e in printed.items()}
     events = _in_time(events, job, finished)
     return Case(
         job=job,
@@ -68,7 +76,9 @@ def assemble(bundle: Bundle, book: Book) -> Case:
         collected=bundle.collected,
         ports=tuple(_port_in_time(p, clocks) for p in bundle.ports),
         listeners=bundle.listeners,
+        switches=bundle.switches,
         read=frozenset(r for p in pages if (r := _rank_of(p, people)) is not None),
+        heard=frozenset(r for p in pages if _would_report(p) and (r := _rank_of(p, people)) is not None),
         seen_hosts=frozenset(p.host for p in bundle.pages),
         ascend_read=frozenset(p.host for p in pages if p.stream is Stream.HOST),
         kernel_read=frozenset(p.host for p in bundle.pages if p.stream is Stream.KERNEL),
@@ -76,6 +86,7 @@ def assemble(bundle: Bundle, book: Book) -> Case:
         log_from=_starts(tuple(p for p in pages if "/debug/" in f"/{p.file}"), people, clocks, newest=False),
         kinds=bundle.kinds,
         stopped_by_hand=bundle.stopped_by_hand,
+        set_back=_set_back(pages, raw),
     )
 
 
@@ -90,27 +101,65 @@ def _own_pages(pages: Sequence[Page], job: Job) -> tuple[Page, ...]:
         if (p.host in listed or not listed)
         and (p.stream is not Stream.HOST or p.pid is None or not whole_record or (p.host, p.pid) in pids)
     ]
-    starts = _host_starts(mine, job.started)
-    return tuple(p for p in mine if _same_job(p, starts))
+    starts = _host_starts(mine, job)
+    nexts = _next_starts(mine, job, starts)
+    return tuple(p for p in mine if _same_job(p, starts) and not _of_a_later_job(p, nexts))
 
 
-def _host_starts(pages: Sequence[Page], started: float | None) -> dict[str, float]:
+def _host_starts(pages: Sequence[Page], job: Job) -> dict[str, float]:
     """Host → printed moment at which its processes of this job began: the usual one of its logs' names."""
-    first: dict[tuple[str, int | None], float] = {}
+    stamps: dict[str, dict[int | None, list[float]]] = {}
     for page in pages:
         moment = file_stamp(page.stamp)
-        if moment is None or (started is not None and moment < started - DAY_PART_S):
+        if moment is None or (job.started is not None and moment < job.started - DAY_PART_S):
             continue
-        key = (page.host, page.pid)
-        first[key] = min(moment, first.get(key, moment))
-    hosts = {host for host, _ in first}
-    return {h: median(sorted(m for (host, _), m in first.items() if host == h)) for h in hosts}
+        stamps.setdefault(page.host, {}).setdefault(page.pid, []).append(moment)
+    return {host: chosen_start(tuple(found.values()), _expected(host, job)) for host, found in stamps.items()}
+
+
+def _next_starts(pages: Sequence[Page], job: Job, starts: Mapping[str, float]) -> dict[str, float]:
+    """Host → when processes with the numbers of this job's began once more, where its own start is known."""
+    kinds: dict[str, dict[int | None, list[tuple[float, str]]]] = {}
+    for page in pages:
+        moment = file_stamp(page.stamp)
+        if moment is not None and _expected(page.host, job) is not None:
+            part = "run" if "/run/" in page.file else "debug"
+            kinds.setdefault(page.host, {}).setdefault(page.pid, []).append((moment, part))
+    found = {h: next_start(tuple(k.values()), starts[h]) for h, k in kinds.items() if h in starts}
+    return {h: moment for h, moment in found.items() if moment is not None}
+
+
+def _of_a_later_job(page: Page, nexts: Mapping[str, float]) -> bool:
+    moment = file_stamp(page.stamp)
+    return moment is not None and page.host in nexts and moment >= nexts[page.host]
+
+
+def _expected(host: str, job: Job) -> float | None:
+    """What a host's clock printed when the job began; None where its zone is not known."""
+    return None if job.started is None or job.utc else job.started + (job.offsets.get(host) or 0.0)
 
 
 def _same_job(page: Page, starts: Mapping[str, float]) -> bool:
     moment = file_stamp(page.stamp)
     start = starts.get(page.host)
     return moment is None or start is None or moment >= start - SAME_START_S
+
+
+def _set_back(pages: Iterable[Page], events: Iterable[Event]) -> frozenset[str]:
+    """Hosts whose clock went back within one file: an Ascend log, or the steps that a rank printed."""
+    steps: dict[tuple[str, str], list[float]] = {}
+    for event in events:
+        if event.kind == "progress" and event.at is not None:
+            steps.setdefault((event.host, event.line.file), []).append(event.at)
+    logs = (p for p in pages if p.stream is Stream.HOST)
+    return frozenset(h for (h, _), moments in steps.items() if goes_back(moments)) | frozenset(
+        p.host for p in logs if goes_back(_moments(p))
+    )
+
+
+def _moments(page: Page) -> list[float]:
+    heads = (header(line.text) for line in page.lines)
+    return [m for head in heads if head is not None and (m := stamp(head.moment, 1970)) is not None]
 
 
 def _any_moment(pages: Sequence[Page]) -> float | None:
@@ -138,9 +187,11 @@ def _known(page: Page, people: Roster) -> bool:
     return page.stream is not Stream.HOST or page.pid is None or people.of_pid(page.host, page.pid) is not None
 
 
-def _ours(event: Event, people: Roster) -> bool:
+def _ours(event: Event, people: Roster, counted: frozenset[str]) -> bool:
     if event.stream is Stream.HOST:
         return event.rank is not None
+    if event.kind == "host_oom_kill" and event.host in counted:
+        return True  # a guard counted it: the machine's own number of the process may be another
     if event.kind in ("device_event", "host_oom_kill", "oom_context", "stuck_io", "crashed"):
         return event.rank is not None or (event.kind == "device_event" and not people.by_place)
     return not people.by_rank or event.host in people.names
@@ -226,6 +277,10 @@ def _mended(events: Sequence[Event], begin: float | None) -> dict[tuple[str, int
 def _port_in_time(port: Port, clocks: Mapping[str, Offset]) -> Port:
     shift = clocks[port.host].seconds if port.host in clocks else 0.0
     return replace(port, changes=tuple((moment - shift, up) for moment, up in port.changes))
+
+
+def _would_report(page: Page) -> bool:
+    return page.stream is Stream.OUTPUT or (page.stream is Stream.HOST and "/run/" not in f"/{page.file}")
 
 
 def _rank_of(page: Page, people: Roster) -> int | None:

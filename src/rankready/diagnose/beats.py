@@ -59,7 +59,6 @@ def beats(case: Case) -> Blame | None:
 def _stuck(case: Case, told: Sequence[Beat]) -> Blame:
     ranks = tuple(dict.fromkeys(b.rank for b in told))
     at = case.stall if case.stall is not None else (told[0].at or 0.0) - case.execute_s / 2
-    process = case.roster.by_rank[ranks[0]]
     return Blame(
         kind="stuck",
         hosts=case.hosts_of(ranks),
@@ -68,7 +67,7 @@ def _stuck(case: Case, told: Sequence[Beat]) -> Blame:
         certainty=Certainty.LIKELY if len(ranks) == 1 else Certainty.MAYBE,
         lines=(told[0].event.line,),
         codes=("STUCK",),
-        fields={"pid": str(process.host_pid or process.pid or "PID")},
+        fields={"pid": case.roster.pid_of(ranks[0])},
         place_known=len(ranks) <= FEW,
         witnesses=len({b.by for b in told}),
     )

@@ -42,7 +42,9 @@ def judge(case: Case, faults: Mapping[str, Fault]) -> Verdict:
     blame = _adjusted(case, lost(case, with_storage(case, found[0])))
     known = faults[blame.kind].known if blame.kind in faults else True
     if not blame.place_known:
-        others = tuple(b for b in found[1:] if not b.place_known and b.kind != blame.kind)
+        others = tuple(
+            b for b in found[1:] if b.kind != blame.kind and (b.hosts, b.ranks) != (blame.hosts, blame.ranks)
+        )
         return Verdict(outcome=Outcome.UNKNOWN, suspects=(blame, *others))
     if not known or blame.certainty is Certainty.MAYBE:
         return Verdict(outcome=Outcome.SUSPECT, blame=blame, suspects=(blame,))
@@ -82,4 +84,10 @@ def _adjusted(case: Case, blame: Blame) -> Blame:
         certainty = Certainty.LIKELY if certainty is Certainty.SURE else weaker(certainty)
         if certainty is Certainty.MAYBE:
             certainty = Certainty.LIKELY  # a gap makes a proof weaker; it does not undo it
-    return replace(blame, certainty=certainty)
+    return replace(blame, certainty=certainty, at=blame.at if blame.at is not None else _ended(case, blame))
+
+
+def _ended(case: Case, blame: Blame) -> float | None:
+    """A fault whose lines have no moment was not later than the first end of those that it concerns."""
+    ends = (case.ends[r] for r in blame.ranks or () if r in case.ends)
+    return min((e.at for e in ends if e.failed and not e.stopped and e.at is not None), default=None)

@@ -42,6 +42,16 @@ class Listener:
     line: Line
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Switch:
+    """A device's TLS switch, as the device itself told when logs were collected."""
+
+    host: str
+    device: int
+    on: bool
+    line: Line
+
+
 @dataclass(frozen=True, kw_only=True)
 class Case:
     """Everything known. Times are true times; ``ends`` by rank; ``read`` names the ranks whose own words were read."""
@@ -54,7 +64,9 @@ class Case:
     collected: Collected
     ports: tuple[Port, ...] = ()
     listeners: tuple[Listener, ...] = ()
+    switches: tuple[Switch, ...] = ()
     read: frozenset[int] = frozenset()
+    heard: frozenset[int] = frozenset()  # the ranks whose output or error log was read: there they would report
     seen_hosts: frozenset[str] = frozenset()
     kernel_read: frozenset[str] = frozenset()
     ascend_read: frozenset[str] = frozenset()
@@ -62,6 +74,7 @@ class Case:
     log_from: Mapping[int, float] = field(default_factory=dict)  # rank → start of the oldest error log that is left
     kinds: Mapping[str, str] = field(default_factory=dict)  # code → the fault that it proves
     stopped_by_hand: bool = False
+    set_back: frozenset[str] = frozenset()  # hosts whose clock was set back while the job ran
 
     def of(self, *kinds: str) -> tuple[Event, ...]:
         """All events of some kinds, in order of time; those without a moment come last."""

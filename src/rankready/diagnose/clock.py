@@ -8,15 +8,17 @@ believed unless the second contradicts it by more than ``LIES_S``.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 LIES_S = 5.0
 SLACK_S = 120.0  # a process may begin so long after its job
 QUARTER_S = 900.0  # time zones differ by quarters of an hour
+BACK_S = 60.0  # concurrent writers change places by less
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +40,11 @@ class Offset:
     seconds: float = 0.0
     error_s: float = 0.0
     how: str = "measured"
+
+
+def goes_back(moments: Sequence[float]) -> bool:
+    """Tell whether a log's own lines, in the file's order, show that the clock was set back."""
+    return any(later < earlier - BACK_S for earlier, later in pairwise(moments))
 
 
 def offsets(hosts: Mapping[str, Witness], started: float | None, *, utc: bool) -> dict[str, Offset]:
@@ -72,7 +79,8 @@ def _alone(witness: Witness, started: float | None, zone: float) -> Offset:
         # nothing begins before its job: a clock that says so was not measured right
         if began is not None and started is not None and began - given < started - LIES_S - SLACK_S:
             return Offset(seconds=began - started, error_s=SLACK_S, how="corrected")
-        return Offset(seconds=given)
+        late = began - given - started if began is not None and started is not None else 0.0
+        return Offset(seconds=given, error_s=late if late > SLACK_S else 0.0)
     if began is None or started is None:
         return Offset(seconds=zone, error_s=SLACK_S * 5, how="unknown")
     late = began - zone - started

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rankready.diagnose.blame import Blame
@@ -130,7 +130,7 @@ def _why_late(case: Case, ranks: Sequence[int]) -> tuple[Line, ...]:
 
 def _wrong_card(case: Case, scene: Scene) -> Blame | None:
     """HCCL on one side chose a card whose address is not the server's own, or lies in another network."""
-    cards = {e.rank: e for e in case.of("card") if e.rank is not None and e.fields.get("address")}
+    cards = _cards(case)
     hosts = list(dict.fromkeys(case.roster.host_of(r) for r in cards))
     bad = [h for h in hosts if _is_wrong(case, h, cards)]
     if not bad or len(bad) == len(hosts):
@@ -154,6 +154,16 @@ def _wrong_card(case: Case, scene: Scene) -> Blame | None:
         },
         witnesses=len(ranks),
     )
+
+
+def _cards(case: Case) -> dict[int, Event]:
+    """Rank → where it tells its card; before 8.5 no line tells the choice, but each says from where it calls."""
+    told = {e.rank: e for e in case.of("card") if e.rank is not None and e.fields.get("address")}
+    for event in case.of("agent"):
+        address, _, name = (event.fields.get("server") or "").partition("%")
+        if event.rank is not None and address and name:
+            told.setdefault(event.rank, replace(event, fields={**event.fields, "address": address, "name": name}))
+    return told
 
 
 def _is_wrong(case: Case, host: str, cards: Mapping[int, Event]) -> bool:
@@ -205,7 +215,7 @@ def _absent(case: Case, scene: Scene, dark: Sequence[int]) -> Blame | None:
 
 def _before_entry(case: Case, scene: Scene) -> Blame | None:
     """Ranks that run but never entered: they stand somewhere before HCCL."""
-    logged = {e.rank for e in case.of("limit", "card") if e.stream is Stream.HOST}
+    logged = {e.rank for e in case.of("limit", "card") if e.stream in (Stream.HOST, Stream.OUTPUT)}
     # a server of which no process opened a log, though what its ranks printed was read, never came that far
     logged |= {r for r in scene.missing if r in case.read and case.roster.host_of(r) not in case.ascend_read}
     ranks = tuple(r for r in scene.missing if r in logged and r not in scene.entered)
@@ -221,7 +231,7 @@ def _before_entry(case: Case, scene: Scene) -> Blame | None:
         certainty=Certainty.MAYBE,
         lines=tuple(e.line for e in scene.told),
         codes=("EI0015",),
-        fields={"pid": str(case.roster.by_rank[ranks[0]].pid or "PID")},
+        fields={"pid": case.roster.pid_of(ranks[0])},
         place_known=len(case.hosts_of(ranks)) == 1,
         witnesses=len(scene.told),
     )

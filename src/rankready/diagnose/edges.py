@@ -36,7 +36,7 @@ def edges(case: Case) -> Blame | None:
             at=case.stall,
             certainty=Certainty.MAYBE,
             lines=lines,
-            fields={"pid": str(case.roster.by_rank[first].pid or "PID")},
+            fields={"pid": case.roster.pid_of(first)},
             place_known=len(ends) == 1 and first in case.read and not heeded(case, first),
             witnesses=len(waits),
         )

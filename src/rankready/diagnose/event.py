@@ -27,8 +27,8 @@ class Line:
 class Page:
     """The lines of one file that were selected, and what its name and place tell.
 
-    ``stamp`` are the digits in an Ascend log's name. ``first`` is the file's first line that has a moment; ``size`` in
-    bytes. ``notes`` say what was left out of it. ``old`` marks a file whose own earlier parts were rotated away.
+    ``local`` is a rank within its server. ``stamp`` are the digits in an Ascend log's name. ``first`` is the file's
+    first line that has a moment; ``size`` in bytes. ``notes`` say what was left out of it.
     """
 
     file: str
@@ -37,6 +37,7 @@ class Page:
     lines: tuple[Line, ...] = ()
     pid: int | None = None
     rank: int | None = None
+    local: int | None = None
     device: int | None = None
     stamp: str = ""
     first: str = ""

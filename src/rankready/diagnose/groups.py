@@ -92,7 +92,7 @@ def tls(case: Case) -> Blame | None:
 
 
 def _switches(case: Case) -> dict[int, tuple[str, Line]]:
-    """Rank → its TLS switch and the line that says so; the device's own line before a link table's column."""
+    """Rank → its TLS switch and the line that says so: the device's own line, a link table's column, a later look."""
     found: dict[int, tuple[str, Line]] = {}
     for event in case.of("tls"):
         if event.rank is not None:
@@ -101,6 +101,10 @@ def _switches(case: Case) -> dict[int, tuple[str, Line]]:
         state = {"enable": "1", "disable": "0"}.get((event.fields.get("tls") or "").lower())
         if event.rank is not None and state is not None:
             found.setdefault(event.rank, (state, event.line))
+    for switch in case.switches:
+        rank = case.roster.at(switch.host, switch.device)
+        if rank is not None:
+            found.setdefault(rank, (str(int(switch.on)), switch.line))
     return found
 
 
@@ -153,6 +157,7 @@ def arguments(case: Case) -> Blame | None:
         lines=(line, *(e.line for e in told if e.line != line)),
         codes=("EI0005",),
         fields={"item": item, "own": values[ranks[0]], "other": others},
+        place_known=len(minority) == 1,
         witnesses=len(told),
     )
 

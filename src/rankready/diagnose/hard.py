@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rankready.diagnose.blame import Blame
+from rankready.diagnose.child_errors import FIELD, WHOLE_S
 from rankready.diagnose.device import device_kind, hurt
 from rankready.diagnose.kernels import kernel_of
 from rankready.diagnose.outside import distinct, outside
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 LATE_S = 300.0  # so long after the job stood still it is a consequence
 TOGETHER_S = 1.0
 GROUP_S = 5.0  # one rank's lines about one fault
+AFTER_S = 30.0  # so long after it, another that was not heard can have been first
+UNTIMED_S = 30.0  # a fault that has no moment is taken for one of the time at which the job stood still
 SAME_S = 30.0  # one mistake in a script shows on all ranks within this
 INF = float("inf")
 # when one rank's lines tell of several, the first of these is the reason and the others are how it showed
@@ -53,10 +56,14 @@ def hard(case: Case) -> Blame | None:
     timely = [c for c in claims if c.at <= limit or c.at == INF]
     if not timely:
         return None
-    first = min(timely, key=lambda c: (c.at, _weight(c)))
-    near = min(timely, key=lambda c: (c.at > first.at + TOGETHER_S, _weight(c), c.at))
+    first = min(timely, key=lambda c: (_about(case, c), _weight(c)))
+    near = min(timely, key=lambda c: (_about(case, c) > _about(case, first) + TOGETHER_S, _weight(c), c.at))
     chosen = near if _weight(near) < _weight(first) and near.kind not in WEAK else first
     return _blame(case, chosen, timely)
+
+
+def _about(case: Case, claim: Claim) -> float:
+    return claim.at if claim.at != INF or case.stall is None else case.stall + UNTIMED_S
 
 
 def _weight(claim: Claim) -> int:
@@ -124,7 +131,10 @@ def _is_consequence(case: Case, rank: int, kind: str, event: Event) -> bool:
             return True
     if kind == "python_exception":
         calls = [e for e in case.by_rank.get(rank, ()) if e.kind in ("called", "left") and e.stream is Stream.OUTPUT]
-        return any(e.line.file == event.line.file and e.line.offset <= event.line.offset for e in calls)
+        return any(
+            FIELD in event.fields or (e.line.file == event.line.file and e.line.offset <= event.line.offset)
+            for e in calls
+        )
     if kind in ("aicore_exception", "aicpu_exception"):
         return _collective(case, rank, event)
     return False
@@ -148,7 +158,7 @@ def _collective(case: Case, rank: int, event: Event) -> bool:
 
 def _earlier(one: Event, other: Event) -> bool:
     if one.at is not None and other.at is not None:
-        return one.at < other.at
+        return one.at < other.at + (WHOLE_S if FIELD in other.fields else 0.0)
     return one.line.file == other.line.file and one.line.offset < other.line.offset
 
 
@@ -159,6 +169,9 @@ def _ended(case: Case, rank: int) -> Claim | None:
         return None
     at = end.at if end.at is not None else INF
     line = _end_line(case, rank)
+    if end.signal == KILL and end.oom:
+        kernel = tuple(e.line for e in case.of("host_oom_kill") if _meant(case, rank, e))
+        return Claim(rank=rank, kind="host_oom_kill", at=at, lines=(*kernel, *line), codes=("OOM",))
     if end.signal is not None:
         kind = "killed" if end.signal in (1, 2, 9, 15) else "crashed"
         name = SIGNALS.get(end.signal, f"signal {end.signal}")
@@ -175,6 +188,13 @@ def _ended(case: Case, rank: int) -> Claim | None:
     return Claim(
         rank=rank, kind="exited", at=at, lines=line, codes=(f"exitcode {end.exit}",), fields={"exit": str(end.exit)}
     )
+
+
+def _meant(case: Case, rank: int, event: Event) -> bool:
+    """The kernel's word on the same server at the same moment, by a number that only the machine itself uses."""
+    end = case.ends[rank]
+    near = event.at is not None and end.at is not None and abs(event.at - end.at) <= GROUP_S
+    return near and event.rank is None and event.host == case.roster.host_of(rank)
 
 
 def _only_followed(case: Case, rank: int, at: float) -> bool:
@@ -197,7 +217,8 @@ SIGNALS = {
     11: "SIGSEGV",
     15: "SIGTERM",
 }
-STOPS = (15, 9)
+KILL = 9
+STOPS = (15, KILL)
 
 
 def _after_others(case: Case, rank: int) -> bool:
@@ -237,7 +258,7 @@ def _spread(lines: Sequence[Line]) -> tuple[Line, ...]:
 
 
 def _blame(case: Case, chosen: Claim, claims: Sequence[Claim]) -> Blame:
-    same = [c for c in claims if _with(chosen, c)]
+    same = [c for c in claims if _with(case, chosen, c)]
     ranks = tuple(sorted({c.rank for c in same}))
     lines = [line for c in same for line in c.lines[:2]] if len(same) == 1 else [c.lines[0] for c in same if c.lines]
     for rank in ranks:
@@ -258,9 +279,31 @@ def _blame(case: Case, chosen: Claim, claims: Sequence[Claim]) -> Blame:
         lines=tuple(lines),
         codes=(*chosen.codes, *_exit_codes(case, ranks, chosen.codes)),
         fields=fields,
-        place_known=chosen.kind not in WEAK or len(ranks) == 1,
+        place_known=(chosen.kind not in WEAK or _spoke(case, ranks))
+        and not _perhaps_second(case, chosen, ranks)
+        and not _untimely(case, [c for c in claims if c not in same], ranks),
         witnesses=len(sources),
     )
+
+
+def _spoke(case: Case, ranks: Sequence[int]) -> bool:
+    """One rank alone, and what it said was read: else it may well have said why it ended."""
+    logged = not case.log_from or set(ranks) <= case.log_from.keys()
+    return len(ranks) == 1 and set(ranks) <= case.heard and logged
+
+
+def _perhaps_second(case: Case, chosen: Claim, ranks: Sequence[int]) -> bool:
+    """The job had stood still for a while, and of some who did not wait for it nothing tells how they ended."""
+    if case.stall is None or chosen.at == INF or chosen.at <= case.stall + AFTER_S:
+        return False
+    known = {*ranks, *case.waiting(), *(r for r, e in case.ends.items() if e.at is not None)}
+    return any(r not in known for r in case.roster.ranks)
+
+
+def _untimely(case: Case, others: Sequence[Claim], ranks: Sequence[int]) -> bool:
+    """A clock that was set back puts what it printed before what others did; which was first, nobody knows."""
+    hosts = {case.roster.host_of(r) for r in ranks} | {case.roster.host_of(c.rank) for c in others}
+    return bool(hosts & case.set_back) and any(c.kind not in WEAK and c.rank not in ranks for c in others)
 
 
 def _named_by_others(case: Case, ranks: Sequence[int]) -> list[Line]:
@@ -281,12 +324,14 @@ def _certainty(chosen: Claim, sources: int, *, alone: bool) -> Certainty:
     return Certainty.SURE if sources > 1 or alone else Certainty.LIKELY
 
 
-def _with(chosen: Claim, other: Claim) -> bool:
+def _with(case: Case, chosen: Claim, other: Claim) -> bool:
     if other.kind != chosen.kind:
         return other.rank == chosen.rank
     if chosen.kind == "python_exception":
         alike = all(other.fields.get(k) == chosen.fields.get(k) for k in ("type", "where"))
-        return other.rank == chosen.rank or (alike and _apart(chosen, other) <= SAME_S)
+        clocks = (case.clocks.get(case.roster.host_of(c.rank)) for c in (chosen, other))
+        slack = SAME_S + sum(clock.error_s for clock in clocks if clock is not None)
+        return other.rank == chosen.rank or (alike and _apart(chosen, other) <= slack)
     return other.rank == chosen.rank or _apart(chosen, other) <= TOGETHER_S
 
 

@@ -29,7 +29,10 @@ class Process:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class End:
-    """How one rank ended. ``at`` in seconds of the host's printed clock; ``stopped``: the launcher ended it."""
+    """How one rank ended. ``at`` in seconds of the host's printed clock; ``stopped``: the launcher ended it.
+
+    ``oom``: the kernel's kills for lack of memory that the job's guard counted when it ended.
+    """
 
     rank: int
     exit: int | None = None
@@ -37,6 +40,7 @@ class End:
     at: float | None = None
     epoch: bool = False  # ``at`` counts from 1970 in UTC, not in the host's printed time
     stopped: bool = False
+    oom: int = 0
     file: str = ""
     number: int = 0
     text: str = ""
@@ -134,6 +138,7 @@ def _ends(result: Json, processes: tuple[Process, ...]) -> Iterator[End]:
             at=_number(item.get("ended")),
             epoch=True,
             stopped=_stopped(item, first),
+            oom=_count(item.get("oom")) or 0,
             file="result.json",
         )
 

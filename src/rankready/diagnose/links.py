@@ -51,7 +51,7 @@ def links(case: Case) -> Blame | None:
         certainty=Certainty.MAYBE,
         lines=told,
         codes=("EI0006",),
-        fields={"pid": _pid(case, ends[0])},
+        fields={"pid": case.roster.pid_of(ends[0])},
         place_known=len(ends) == 1 or (len(hosts) == 1 and dark),
         witnesses=len(waits),
     )
@@ -103,8 +103,3 @@ def _late(case: Case, failed: tuple[Event, ...]) -> Blame | None:
         fields={"late": f"{min(times[r] for r in late) - first:.0f}", "limit": f"{case.connect_s:.0f}"},
         witnesses=len(times),
     )
-
-
-def _pid(case: Case, rank: int) -> str:
-    process = case.roster.by_rank.get(rank)
-    return str((process and process.pid) or "PID")

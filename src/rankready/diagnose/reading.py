@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from rankready.diagnose.child_errors import is_child_error, moment_of
 from rankready.diagnose.event import Event
 from rankready.diagnose.headers import header, records
 from rankready.diagnose.stamps import stamp
@@ -72,14 +73,15 @@ def _events(page: Page, book: Book, year: int) -> Iterator[Event]:
 
 def _output(page: Page, book: Book, year: int) -> Iterator[Event]:
     """Read what a rank printed: its tracebacks, its own words, and host log lines that were sent there."""
-    for line in page.lines:
+    told = moment_of(page) if is_child_error(page) else {}
+    for line in () if is_child_error(page) else page.lines:
         for text in records(line.text[:LONGEST]):
             bare = unprefixed(text)
             stream = Stream.HOST if header(text) else Stream.OUTPUT
             yield from _line(page, replace(line, text=bare), book, (stream, _moment(bare, year)))
     for found in tracebacks(page.lines):
         for signature, fields in book.matches(Stream.OUTPUT, found.marked):
-            told = {**fields, "type": found.type, "message": found.message, "where": found.frame}
+            more = {**fields, **told, "type": found.type, "message": found.message, "where": found.frame}
             yield Event(
                 signature=signature,
                 line=found.last,
@@ -87,7 +89,7 @@ def _output(page: Page, book: Book, year: int) -> Iterator[Event]:
                 stream=Stream.OUTPUT,
                 rank=page.rank,
                 pid=page.pid,
-                fields=told,
+                fields=more,
             )
 
 

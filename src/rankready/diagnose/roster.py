@@ -10,7 +10,7 @@ from rankready.diagnose.job import MOST_RANKS, Process
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from rankready.diagnose.event import Event
+    from rankready.diagnose.event import Event, Page
     from rankready.diagnose.job import Job
 
 IDENTITY = ("agent", "local_rank", "entry", "table_entry", "torch_error")
@@ -32,6 +32,11 @@ class Roster:
         """Return where a rank ran; "" when that is not known."""
         found = self.by_rank.get(rank)
         return found.host if found else ""
+
+    def pid_of(self, rank: int) -> str:
+        """Return a rank's process as it is typed after a command; ``PID`` where it is not known."""
+        found = self.by_rank.get(rank)
+        return str((found and (found.host_pid or found.pid)) or "PID")
 
     def of_pid(self, host: str, pid: int | None) -> int | None:
         """Find a rank by its process, as the process itself or the kernel numbers it."""
@@ -85,12 +90,12 @@ def roster(job: Job, events: Iterable[Event]) -> Roster:
     return _indexed(known, hosts, max(size, len(known)))
 
 
-def unknown_ranks(known: Roster, events: Iterable[Event]) -> Roster:
-    """Add ranks that only their output's file names tell of."""
+def unknown_ranks(known: Roster, outputs: Iterable[Event | Page]) -> Roster:
+    """Add ranks that only their output's file names tell of, whether or not anything in it means something."""
     found = dict(known.by_rank)
-    for event in events:
-        if event.rank is not None and event.rank not in found and event.rank < MOST_RANKS:
-            found[event.rank] = Process(rank=event.rank, host=event.host, pid=event.pid)
+    for output in outputs:
+        if output.rank is not None and output.rank not in found and output.rank < MOST_RANKS:
+            found[output.rank] = Process(rank=output.rank, host=output.host, pid=output.pid)
     return _indexed(found, dict(known.hosts), max(known.size, len(found)))
 
 

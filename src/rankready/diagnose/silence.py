@@ -15,16 +15,18 @@ FEW = 4
 
 
 def silence(case: Case) -> Blame | None:
-    """Most ranks report that they waited; the one or few that were read and report nothing are meant."""
+    """Most ranks report that they waited; the one or few that were read and report nothing are meant.
+
+    Nobody is silent of whom the files are missing in which he would have spoken.
+    """
     waiting = case.waiting()
     ranks = case.roster.ranks
     silent = tuple(r for r in ranks if r not in waiting and r in case.read and not _stopped(case, r))
-    if not silent or len(waiting) < len(ranks) / 2 or case.unread():
+    if not silent or len(waiting) < len(ranks) / 2 or set(ranks) - case.heard:
         return None
     dead = tuple(r for r in silent if _died_early(case, r))
     places = dead or silent
     first = min((e for r in waiting if (e := case.first(r, Role.TIMEOUT, Role.LEFT))), key=lambda e: e.at or 0.0)
-    pid = case.roster.by_rank[places[0]].pid
     return Blame(
         kind="stuck" if not dead else "unknown",
         hosts=case.hosts_of(places),
@@ -33,7 +35,7 @@ def silence(case: Case) -> Blame | None:
         certainty=Certainty.MAYBE,
         lines=(first.line,),
         codes=first.signature.codes,
-        fields={"pid": str(pid or "PID")},
+        fields={"pid": case.roster.pid_of(places[0])},
         place_known=len(places) == 1,
         witnesses=len(waiting),
     )

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 _EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001  (printed clocks have no zone)
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_MONTH = "(" + "|".join(_MONTHS) + ")"
+_MONTH = "(" + "|".join(_MONTHS) + r"|1?\d月)"  # a Chinese locale: ``二 3月 10 09:05:31 2026``
 _NUMBERS = re.compile(r"(\d{4})-(\d\d)-(\d\d)[-T _](\d\d):(\d\d):(\d\d)(?:[.,](\d{3})(?:\.?(\d{3}))?)?", re.ASCII)
 _WORDS = re.compile(rf"(?:[A-Z][a-z]{{2}} )?{_MONTH} +(\d{{1,2}}) (\d\d):(\d\d):(\d\d)(?: (\d{{4}}))?", re.ASCII)
 _GLOG = re.compile(r"^[IWEF](\d\d)(\d\d) (\d\d):(\d\d):(\d\d)\.(\d{3})", re.ASCII)
@@ -23,11 +23,15 @@ def stamp(text: str, year: int) -> float | None:
         return _numbers(match)
     if match := _WORDS.search(head):
         month, day, hour, minute, second, own = match.groups()
-        return _moment((int(own or year), _MONTHS.index(month) + 1, int(day), int(hour), int(minute), int(second)), 0)
+        return _moment((int(own or year), _month(month), int(day), int(hour), int(minute), int(second)), 0)
     if match := _GLOG.search(head):
         month, day, hour, minute, second, milli = (int(g) for g in match.groups())
         return _moment((year, month, day, hour, minute, second), milli * 1000)
     return None
+
+
+def _month(name: str) -> int:
+    return int(name[:-1]) if name.endswith("月") else _MONTHS.index(name) + 1
 
 
 def whole(text: str) -> float | None:

@@ -26,7 +26,6 @@ def stubborn(case: Case) -> Blame | None:
         return None
     lines = [e.line for e in case.of("unstoppable")]
     lines += [e.line for e in case.of("waited_for", "wait_peer", "notify_wait")]
-    process = case.roster.by_rank[ranks[0]]
     return Blame(
         kind="stuck",
         hosts=case.hosts_of(ranks),
@@ -34,7 +33,7 @@ def stubborn(case: Case) -> Blame | None:
         at=case.stall,
         certainty=Certainty.MAYBE,
         lines=tuple(lines),
-        fields={"pid": str(process.host_pid or process.pid or "PID")},
+        fields={"pid": case.roster.pid_of(ranks[0])},
         place_known=len(ranks) == 1,
         witnesses=len(case.waiting()),
     )

@@ -8,6 +8,7 @@ from rankready.diagnose.blame import MOST_EVIDENCE
 from rankready.diagnose.stamps import clock, shown
 from rankready.diagnose.verdict import Outcome
 from rankready.kind.signature import Role
+from rankready.model.hostlist import number_runs
 from rankready.model.text import Text
 
 if TYPE_CHECKING:
@@ -30,7 +31,10 @@ class _Fields(dict[str, str]):
 
 
 def tell(case: Case, verdict: Verdict, faults: Mapping[str, Fault]) -> dict[str, Any]:
-    """Return outcome, cause, suspects, waited, evidence, timeline, not_checked, remedy, check and notes."""
+    """Return outcome, cause, suspects, waited, evidence, timeline, not_checked, remedy, check and notes.
+
+    ``check`` are the codes that can see the fault on the cluster, ``confirm`` the command that runs them.
+    """
     blame = verdict.blame or (verdict.suspects[0] if verdict.suspects else None)
     fault = faults.get(blame.kind, faults["unknown"]) if blame else None
     named = verdict.outcome in (Outcome.CAUSE, Outcome.SUSPECT)
@@ -44,13 +48,15 @@ def tell(case: Case, verdict: Verdict, faults: Mapping[str, Fault]) -> dict[str,
         "not_checked": not_checked(case),
         "remedy": _filled(fault.mend, blame) if fault and blame else None,
         "check": fault.check if fault else "",
+        "confirm": f"rankready check --only {fault.check}" if fault and fault.check else "",
         "notes": _notes(case, verdict),
     }
 
 
 def _cause(case: Case, blame: Blame, fault: Fault) -> dict[str, Any]:
     return {
-        "kind": blame.kind,
+        "kind": fault.told_as or blame.kind,
+        "sign": blame.kind,
         "code": fault.code,
         "codes": list(blame.codes),
         "servers": list(blame.hosts),
@@ -81,19 +87,8 @@ def _place(case: Case, blame: Blame) -> str:
         parts += [f"NPU {device}"] if device is not None else []
         parts.append(f"rank {ranks[0]}")
     elif ranks:
-        parts.append(f"rank {spans(ranks)}")
+        parts.append(f"rank {number_runs(ranks)}")
     return " / ".join(p for p in parts if p)
-
-
-def spans(ranks: tuple[int, ...]) -> str:
-    """Write ranks as runs: 0-3, 8."""
-    runs: list[list[int]] = []
-    for rank in sorted(ranks):
-        if runs and rank == runs[-1][1] + 1:
-            runs[-1][1] = rank
-        else:
-            runs.append([rank, rank])
-    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
 
 
 def _devices(case: Case, blame: Blame) -> list[str]:
@@ -192,7 +187,7 @@ def not_checked(case: Case) -> list[str]:
     found += [f"{h}: {what}" for h, what in case.collected.gaps]
     absent = [r for r in case.unread() if case.roster.host_of(r) not in case.collected.unreachable]
     if absent:
-        found.append(f"rank {spans(tuple(absent))}: no log")
+        found.append(f"rank {number_runs(absent)}: no log")
     if not case.ascend_read and case.roster.ranks:
         found.append("no Ascend logs on any server")
     for host in case.roster.names:
@@ -214,9 +209,27 @@ def _notes(case: Case, verdict: Verdict) -> list[Text]:
                     zh=f"{host}：时钟偏差 {offset.seconds:+.0f} 秒（{how.zh}），此处时间均已校正",
                 )
             )
+        elif offset.how == "measured" and offset.error_s > SHIFT_S:
+            notes.append(_doubt(host, offset.error_s))
+    notes += [
+        Text(
+            en=f"{host}: its clock was set back while the job ran; its times do not tell what came first",
+            zh=f"{host}：作业运行期间时钟被回拨，其时间不能用来判断先后",
+        )
+        for host in sorted(case.set_back)
+    ]
     if verdict.outcome is Outcome.NONE:
         notes.append(Text(en="nothing went wrong", zh="未发现故障"))
     return notes
+
+
+def _doubt(host: str, late: float) -> Text:
+    """A server that began late, or a clock that was measured wrongly: from its own times alone both look alike."""
+    return Text(
+        en=f"{host}: its first process began {late:.0f} s after the job; if its clock was measured wrongly, "
+        f"its times here are off by as much",
+        zh=f"{host}：首个进程在作业启动 {late:.0f} 秒后才开始；若其时钟测量有误，此处时间也相差同样多",
+    )
 
 
 _HOW = {

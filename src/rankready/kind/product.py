@@ -27,8 +27,9 @@ class Product:
     - ``segments_rule``: the rule in words.
     - ``apart(a, b)``: positions of one server that must lie in different segments; ``together(a, b)``: that must share
       one. ``other_plans``: segments that the user lists with their positions may break ``together``.
-    - ``reserved``: ranges that the tool refuses or that must not be used; ``avoided``: ranges that we never pick from
-      but leave alone where a device already has them.
+    - ``reserved``: ranges that the tool refuses or that must not be used; ``open_in_amp``: those of them that AMP mode
+      opens. ``avoided``: ranges that we never pick from but leave alone where a device already has them.
+    - ``mode_note``: on which servers' work mode the rules depend, in words, where they do.
     - ``legal_counts``: devices a job may use on one server; ``devices_for(count)``: the default pick for one of them.
     - ``counts_note``: None: other counts are refused; else they are possible, with this remark.
     - ``rings``: positions that share one device OS, hence one lane for tool calls. ``job_in_one_ring``: a job that does
@@ -52,7 +53,9 @@ class Product:
     apart: Callable[[int, int], bool] = never
     together: Callable[[int, int], bool] = never
     other_plans: bool = False
+    open_in_amp: tuple[Network, ...] = ()
     avoided: tuple[Network, ...] = ()
+    mode_note: Text | None = None
     counts_note: Text | None = None
     job_in_one_ring: bool = False
     probes_own_server: bool = True

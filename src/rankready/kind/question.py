@@ -29,6 +29,7 @@ class Scope(StrEnum):
 class Question(Generic[F_co]):
     """``ask(server, place)`` gives the command; ``read(reply, place)`` its fact, or a Gap with a reason; never raises.
 
+    ``read`` goes by the words alone: what many places answer in the same words is read once.
     ``fact`` is the type that ``read`` returns and the key under which the answer is kept. Device-scoped questions
     are asked once for each device of a server.
     """

@@ -21,7 +21,8 @@ _STRANGE = ("Cc", "Cf", "Zl", "Zp", "Cs", "Co", "Cn")
 def unended(reply: Reply) -> Gap | None:
     """Return a Gap for a command that never ended by itself."""
     if reply.exit is None:
-        return Gap(f"{reply.command}: did not end within {reply.command.timeout_s:g} s")
+        limit = reply.command.timeout_s
+        return Gap(f"{reply.command}: did not end within {limit:g} s", zh=f"{reply.command}：{limit:g} 秒内未结束")
     return None
 
 
@@ -29,9 +30,9 @@ def strange(text: str) -> Gap | None:
     """Return a Gap for control characters, direction marks and undecodable bytes; a CR before a newline is fine."""
     for char in _UNCOMMON.findall(text.replace("\r\n", "\n")):
         if char == "�":
-            return Gap("bytes that are no text in the answer")
+            return Gap("bytes that are no text in the answer", zh="应答中有非文本字节")
         if unicodedata.category(char) in _STRANGE:
-            return Gap(f"control character U+{ord(char):04X} in the answer")
+            return Gap(f"control character U+{ord(char):04X} in the answer", zh=f"应答中有控制字符 U+{ord(char):04X}")
     return None
 
 
@@ -42,13 +43,31 @@ def lines(text: str) -> tuple[str, ...]:
 
 def cut(text: str) -> Gap | None:
     """Return a Gap for a text whose last line has no end: a value that stands there may have been longer."""
-    return None if text.endswith("\n") else Gap(f"cut off: the last line has no end: {shown(_last(text))}")
+    if text.endswith("\n"):
+        return None
+    last = shown(_last(text))
+    return Gap(f"cut off: the last line has no end: {last}", zh=f"应答被截断：最后一行没有结尾：{last}")
 
 
 def unexpected(said: tuple[str, ...] | str) -> Gap:
     """Return the Gap for words that we don't know."""
     first = said if isinstance(said, str) else next(iter(said), "")
-    return Gap(f"words that we don't know: {shown(first)}") if first.strip() else Gap("the tool said nothing")
+    if not first.strip():
+        return Gap("the tool said nothing", zh="工具没有输出")
+    return Gap(f"words that we don't know: {shown(first)}", zh=f"无法识别的输出：{shown(first)}")
+
+
+def unknown_exit(reply: Reply, said: tuple[str, ...]) -> Gap:
+    """Return the Gap for a command that failed in words that we don't know."""
+    words = shown(next(iter(said), ""))
+    return Gap(
+        f"exit {reply.exit} with words that we don't know: {words}", zh=f"退出码 {reply.exit}，无法识别的输出：{words}"
+    )
+
+
+def unknown_stderr(line: str) -> Gap:
+    """Return the Gap for an answer beside which stderr says what we don't know."""
+    return Gap(f"words that we don't know on stderr: {shown(line)}", zh=f"stderr 上无法识别的输出：{shown(line)}")
 
 
 def shown(text: str) -> str:

@@ -65,7 +65,8 @@ class Fault:
 
     ``title`` is a sentence without a subject, after which the place follows; ``{names}`` in it and in ``mend`` are
     filled from what the lines told. ``check`` is the code of the check that can confirm it on the live cluster.
-    ``known`` False: only the place is known then, not the reason.
+    ``known`` False: only the place is known then, not the reason. ``told_as`` is the kind that programs are told where
+    this one is a sign without a reason (facts/logs 12.1 has the kinds that they know).
     """
 
     kind: str
@@ -75,6 +76,7 @@ class Fault:
     mend: Text
     check: str = ""
     known: bool = True
+    told_as: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

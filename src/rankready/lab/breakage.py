@@ -9,7 +9,7 @@ from rankready import catalog
 from rankready.lab.fault import Fault
 from rankready.lab.rollback import Recorded
 from rankready.model.errors import LabError
-from rankready.model.place import PlaceKind, parse_place
+from rankready.model.place import Place, PlaceKind, parse_place
 from rankready.model.text import Text
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from rankready.lab.fault import Memory
     from rankready.lab.spec import LabSpec
     from rankready.lab.world import World
-    from rankready.model.place import Place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,7 +176,7 @@ def asked_places(fault: Fault, places: Sequence[str], spec: LabSpec) -> tuple[Pl
         )
     found = []
     for text, kind in zip(places, fault.takes, strict=True):
-        place = _parsed(text)
+        place = Place(PlaceKind.LEAF, text) if kind is PlaceKind.LEAF else _parsed(text)
         if place.kind is not kind or not spec.holds(place):
             raise LabError(
                 f"{fault.kind} takes {wanted.en}; this lab has no {kind} {text}",
@@ -213,4 +212,6 @@ def _asked_args(fault: Fault, args: Mapping[str, str]) -> dict[str, str]:
 def _example(kind: PlaceKind) -> Text:
     if kind is PlaceKind.DEVICE:
         return Text(en="a device (server2/3)", zh="一个设备（server2/3）")
+    if kind is PlaceKind.LEAF:
+        return Text(en="a leaf (leaf2)", zh="一台 leaf（leaf2）")
     return Text(en="a server (server2)", zh="一台服务器（server2）")

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import rankready
-from rankready.lab import control, doors, folder, parts, sweep
+from rankready.lab import control, doors, folder, memory, parts, sweep
 from rankready.lab.inventory import LAB_FILE, OWN_FILES, Inventory, Reachable, read_inventory
 from rankready.lab.spec import Door
 from rankready.lab.wiring import Machine
@@ -92,12 +92,14 @@ class Lab:
     def down(self) -> None:
         """End every process of the lab, check that none is left, remove its files. Raises LabError."""
         process = self.inventory.process
+        groups = memory.groups(self.inventory.id, process.pid if sweep.alive(process) else os.getpid())
         members = sweep.below(process.pid) if sweep.alive(process) else set()
         sweep.send([process], signal.SIGKILL)
         if self.inventory.simulated:
             sweep.end_tagged(self.inventory.id)
             sweep.send(members, signal.SIGKILL)
         sweep.wait_gone(members)
+        memory.remove(groups)
         _clear(self.directory, whole=False)
 
 

@@ -15,6 +15,7 @@ from rankready.lab.front import Start
 from rankready.lab.lives import Lives
 from rankready.lab.lldpd import Daemons
 from rankready.lab.login import login_environment, shell_words
+from rankready.lab.memory import Memory
 from rankready.lab.relay import SSH_PORT
 from rankready.lab.speaker import Speaker
 from rankready.lab.spec import Door, Lldp, Ssh
@@ -46,9 +47,8 @@ class NetnsGround:
 
     def start(self, server: str, command: str | None, *, terminal: bool) -> Start:
         """Enter the server's namespaces; its own shell goes home and runs the command."""
-        return Start(
-            argv=(*enter(self.lives.pids[server]), *shell_words(command, terminal=terminal)), env=login_environment()
-        )
+        words = (*enter(self.lives.pids[server]), *shell_words(command, terminal=terminal))
+        return Start(argv=self.lives.memory.words(server, words), env=login_environment())
 
     def boot(self, keys: Keys) -> None:
         """Boot all servers, a few at a time: a real firewall takes half a second for each."""
@@ -69,7 +69,7 @@ class NetnsGround:
         return NetnsWorld(spec=self.spec, wiring=self.wiring, lives=self.lives, gatekeeper=gatekeeper, voice=voice)
 
 
-def build(spec: LabSpec) -> NetnsGround:
+def build(spec: LabSpec, lab: str) -> NetnsGround:
     """Build fabric, servers, listeners inside them, and whoever speaks LLDP. Raises LabError, OSError."""
     wiring = wire(spec)
     keep = server.keep_paths()
@@ -95,7 +95,14 @@ def build(spec: LabSpec) -> NetnsGround:
     return NetnsGround(
         spec=spec,
         wiring=wiring,
-        lives=Lives(spec=spec, wiring=wiring, overlay=overlay, pids=pids, daemons=daemons),
+        lives=Lives(
+            spec=spec,
+            wiring=wiring,
+            overlay=overlay,
+            pids=pids,
+            daemons=daemons,
+            memory=Memory(lab=lab, state=server.STATE),
+        ),
         speaker=None if daemons else Speaker(wiring),
         inner_listeners={} if own_sshd else {m.name: _listener(m) for m in wiring.machines},
     )

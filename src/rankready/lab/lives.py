@@ -24,6 +24,7 @@ from rankready.model.errors import LabError
 
 if TYPE_CHECKING:
     from rankready.lab.lldpd import Daemons
+    from rankready.lab.memory import Memory
     from rankready.lab.spec import LabSpec
     from rankready.lab.ssh_keys import Keys
     from rankready.lab.wiring import Wiring
@@ -42,6 +43,7 @@ class Lives:
     overlay: bool
     pids: dict[str, int]
     daemons: Daemons | None
+    memory: Memory
     keys: Keys | None = None
     _confs: dict[str, str] = field(default_factory=dict)
 
@@ -85,7 +87,16 @@ class Lives:
         if not said.isdecimal():
             raise LabError(f"{server} did not come up again: {said}", zh=f"{server} 未能重新启动：{said}")
         self.pids[server] = int(said)
+        self.memory.join(server, sweep.inhabitants(self.pids[server]))
         self.boot(server)
+
+    def set_memory(self, server: str, megabytes: int | None) -> None:
+        """See World."""
+        processes = sweep.inhabitants(self.pids[server])
+        if megabytes is None:
+            self.memory.lift(server, processes)
+        else:
+            self.memory.limit(server, megabytes, processes)
 
     def obey(self, server: str, before: Gate, gate: Gate) -> None:
         """See Ground."""
@@ -111,7 +122,8 @@ class Lives:
 
     def run(self, server: str, *argv: str) -> str:
         """Enter all of the server's namespaces for one program; returns its output. Raises LabError when it fails."""
-        return entering.told((*enter(self.pids[server]), *argv), f"{server}: {' '.join(argv).strip()[:200]}")
+        words = self.memory.words(server, (*enter(self.pids[server]), *argv))
+        return entering.told(words, f"{server}: {' '.join(argv).strip()[:200]}")
 
     def root(self, server: str) -> Path:
         """The server's files as its pid 1 sees them; never resolved, or it would be the lab's own root."""

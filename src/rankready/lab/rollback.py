@@ -106,6 +106,21 @@ class Recorded:
         """Nothing to take back: no fault begins with it."""
         self.inner.stop_dropping(device)
 
+    def hosts(self, server: str) -> str:
+        """As it is."""
+        return self.inner.hosts(server)
+
+    def set_hosts(self, server: str, text: str) -> None:
+        """Back: the whole file."""
+        before = self.inner.hosts(server)
+        self._back.append(lambda: self.inner.set_hosts(server, before))
+        self.inner.set_hosts(server, text)
+
+    def set_memory(self, server: str, megabytes: int | None) -> None:
+        """Back: no limit."""
+        self._back.append(lambda: self.inner.set_memory(server, None))
+        self.inner.set_memory(server, megabytes)
+
     def gate(self, server: str) -> Gate:
         """As it is."""
         return self.inner.gate(server)

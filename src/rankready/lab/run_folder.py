@@ -26,6 +26,7 @@ def furnish(folder: Path, machine: Machine, wiring: Wiring, profile: Mapping[str
         "LAB_GENERATION": str(spec.generation),
         "LAB_SERVER": machine.name,
         "LAB_DEVICES": " ".join(str(d) for d in range(spec.devices)),
+        "LAB_CROWDED": str(int(spec.crowded)),
         "LAB_TOPOLOGY": str(spec.topology),
         "LAB_ADDRESS": machine.address,
     }

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 CLUSTER = Place(PlaceKind.CLUSTER, "lab")
 """The whole of it, as the product's configuration calls it."""
 
+_NEIGHBOURS = 1024
 MOST_SERVERS = 250
 """Two hundred and fifty servers of one VLAN fit into one Linux bridge (1024 ports, facts/lab 3)."""
 
@@ -70,7 +71,9 @@ class Firewall(StrEnum):
 class LabSpec:
     """One lab. Raises LabError for what can't be built.
 
-    ``real_firewall``: the machine's own ufw or firewalld instead of the lab's stand-in with the same words.
+    ``split_ports``: the leaf's ports are halves of 400G ports, two devices on each. ``real_firewall``: the machine's
+    own ufw or firewalld instead of the lab's stand-in with the same words. ``leaves``: over so many leaves the servers
+    are spread, in blocks; between leaves nothing is lost.
     """
 
     servers: int = 2
@@ -82,6 +85,8 @@ class LabSpec:
     lldp: Lldp = Lldp.SMALL
     firewall: Firewall = Firewall.UFW
     real_firewall: bool = False
+    split_ports: bool = False
+    leaves: int = 1
 
     def __post_init__(self) -> None:
         if not 1 <= self.servers <= MOST_SERVERS:
@@ -93,6 +98,11 @@ class LabSpec:
             raise LabError(
                 f"topology direct joins exactly 2 servers, not {self.servers}",
                 zh=f"直连拓扑（direct）只能连接 2 台服务器，不能是 {self.servers} 台",
+            )
+        if not 1 <= self.leaves <= self.servers or (self.leaves > 1 and self.lldp is Lldp.LLDPD):
+            raise LabError(
+                f"{self.servers} servers have 1 to {self.servers} leaves, with a real lldpd 1; not {self.leaves}",
+                zh=f"{self.servers} 台服务器可有 1 到 {self.servers} 台 leaf（真实 lldpd 时为 1），非 {self.leaves}",
             )
         if self.real_firewall and self.firewall is Firewall.NONE:
             raise LabError("--real-firewall with --firewall none: which one?", zh="--real-firewall 需要指定 --firewall")
@@ -123,9 +133,23 @@ class LabSpec:
         """The servers' names, in order."""
         return tuple(f"server{k + 1}" for k in range(self.servers))
 
+    @property
+    def crowded(self) -> bool:
+        """Tell whether pairs that ping each other fill the neighbour table that all namespaces of a kernel share.
+
+        Linux keeps 1,024 entries (`gc_thresh3`) and drops what would need one more.
+        """
+        return self.servers * (self.servers - 1) * self.devices > _NEIGHBOURS // 2
+
+    def leaf(self, number: int) -> str:
+        """The leaf that the devices of a server hang on; servers are numbered from 0."""
+        return f"leaf{number * self.leaves // self.servers + 1}"
+
     def holds(self, place: Place) -> bool:
-        """Tell whether the lab has such a server or device."""
+        """Tell whether the lab has such a server, device or leaf."""
         match place.kind:
+            case PlaceKind.LEAF:
+                return self.topology is Topology.SWITCH and place.name in map(self.leaf, range(self.servers))
             case PlaceKind.SERVER:
                 return place.name in self.names
             case PlaceKind.DEVICE:
@@ -151,6 +175,8 @@ class LabSpec:
             "lldp": str(self.lldp),
             "firewall": str(self.firewall),
             "real_firewall": self.real_firewall,
+            "split_ports": self.split_ports,
+            "leaves": self.leaves,
         }
 
 
@@ -166,4 +192,6 @@ def read_spec(told: Mapping[str, Any], directory: Path) -> LabSpec:
         lldp=Lldp(told["lldp"]),
         firewall=Firewall(told["firewall"]),
         real_firewall=bool(told["real_firewall"]),
+        split_ports=bool(told.get("split_ports", False)),
+        leaves=int(told.get("leaves", 1)),
     )

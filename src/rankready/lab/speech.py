@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankready.lab.lldp import Speech, heard
-from rankready.lab.wiring import LEAF, LEAF_ADDRESS, LEAF_MAC
+from rankready.lab.wiring import LEAF_ADDRESS, LEAF_MAC
 
 if TYPE_CHECKING:
     from rankready.lab.wiring import Machine, Port, Wiring
@@ -19,10 +19,10 @@ def of_port(port: Port) -> Speech:
     """What the leaf says on a port."""
     return Speech(
         mac=port.mac,
-        chassis=LEAF_MAC,
+        chassis=f"{LEAF_MAC[:-2]}{int(port.leaf.removeprefix('leaf')):02x}",
         port=port.name,
         portdesc=port.name,
-        sysname=LEAF,
+        sysname=port.leaf,
         sysdesc=_LEAF_TEXT,
         mgmt=LEAF_ADDRESS,
         pvid=port.vlan,

@@ -38,7 +38,11 @@ def run(config: dict[str, Any]) -> None:
     try:
         spec = read_spec(config["spec"], Path(config["directory"]))
         keys = ssh_keys.make(spec.names)
-        ground = ground_sim.build(spec, config["id"]) if spec.door is Door.SIMULATED else ground_netns.build(spec)
+        ground = (
+            ground_sim.build(spec, config["id"])
+            if spec.door is Door.SIMULATED
+            else ground_netns.build(spec, config["id"])
+        )
         ground.boot(keys)
     except LabError as error:
         _tell(config["status"], {"error": error.text.en, "zh": error.text.zh})

@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from rankready.model.place import Place
 
 _CLUSTER = cluster_place("lab")
-_BY_DEVICE = ("CAB001", "CAB002", "CAB003", "NET001", "NET002", "NET004", "NET005", "NET007")
+_BY_DEVICE = ("CAB001", "CAB002", "CAB003", "CAB004", "CAB005", "NET001", "NET002", "NET004", "NET005", "NET007")
 _BY_CLUSTER = ("NET003", "NET006", "NET012", "TLS001")
-_IN_CHECK = ("JOB001", "NET008", "NET013")
+_OPTICS = ("OPT001", "OPT002", "OPT003", "OPT004", "OPT005", "OPT006")
+_IN_CHECK = ("JOB001", "NET008", "NET013", "NET020", *_OPTICS)
+_BY_CLUSTER_IN_CHECK = ("NET014", "NET015", "NET016", "NET017", "NET018", "NET019", "NET021", "VER003")
 
 
 def turn(world: World, device: Place, values: Mapping[str, str]) -> Memory:
@@ -49,6 +51,7 @@ def unknown(*devices: Place) -> tuple[Expect, ...]:
     found = [_open("check", code, device) for device in devices for code in (*_BY_DEVICE, *_IN_CHECK)]
     found += [_open("mesh", code, device) for device in devices for code in _BY_DEVICE]
     found += [_open(verb, code, _CLUSTER) for verb in ("check", "mesh") for code in _BY_CLUSTER]
+    found += [_open("check", code, _CLUSTER) for code in _BY_CLUSTER_IN_CHECK]
     return (*found, _open("mesh", "NET009", _CLUSTER))
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 LEAF = "leaf1"
 LEAF_MAC = "02:1e:af:00:ff:01"
+"""The chassis of the first leaf; a further leaf's ends in its own number."""
 LEAF_ADDRESS = "172.30.0.1"
 BASE_ADDRESS = "172.30.0.2"
 MANAGEMENT_PREFIX = 16
@@ -24,10 +25,15 @@ LOST_VLAN = 999
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Port:
-    """One access port of the leaf. ``kernel`` is its interface name (no slash allowed), ``name`` what LLDP tells."""
+    """One access port of the leaf. ``kernel`` is its interface name (no slash allowed), ``name`` what LLDP tells.
+
+    ``half``: it is one of two halves of a 400G port that was split (facts/hccn 9). ``leaf``: whose port it is.
+    """
 
     number: int
     vlan: int
+    half: bool = False
+    leaf: str = LEAF
 
     @property
     def kernel(self) -> str:
@@ -37,6 +43,8 @@ class Port:
     @property
     def name(self) -> str:
         """The name that the leaf advertises."""
+        if self.half:
+            return f"400GE1/0/{self.number // 2 + 1}:{self.number % 2 + 1}"
         return f"GE1/0/{self.number}"
 
     @property
@@ -142,7 +150,10 @@ def wire(spec: LabSpec) -> Wiring:
         return Wiring(spec, machines, {}, dict(pairs) | {b: a for a, b in pairs})
     ports = {
         Place(PlaceKind.DEVICE, machine.name, device=d): Port(
-            number=machine.number * spec.devices + d, vlan=vlan_of(spec.generation, d)
+            number=machine.number * spec.devices + d,
+            vlan=vlan_of(spec.generation, d),
+            half=spec.split_ports,
+            leaf=spec.leaf(machine.number),
         )
         for machine in machines
         for d in range(spec.devices)

@@ -100,6 +100,15 @@ class World(Protocol):
     def set_firewall(self, server: str, *, on: bool) -> None:
         """Switch the server's firewall on, SSH let in, or off; what stood in its rules stays."""
 
+    def hosts(self, server: str) -> str:
+        """Read the server's hosts file, from which its resolver answers."""
+
+    def set_hosts(self, server: str, text: str) -> None:
+        """Replace the server's hosts file."""
+
+    def set_memory(self, server: str, megabytes: int | None) -> None:
+        """Give the server this much memory and no more; None: all that the machine has."""
+
     def baseline(self) -> dict[str, str]:
         """Describe everything that faults touch and the product does not: masters, links, names, rules, gates."""
 

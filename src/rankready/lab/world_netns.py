@@ -268,9 +268,22 @@ class NetnsWorld(ByTool):
         switch = firewall.switch(self.spec)
         self.lives.run(server, "sh", "-c", switch.on if on else switch.off)
 
+    def hosts(self, server: str) -> str:
+        """Read through the root of the server's pid 1."""
+        return (self.lives.root(server) / "etc/hosts").read_text()
+
+    def set_hosts(self, server: str, text: str) -> None:
+        """Write the server's own file: nobody else sees it."""
+        (self.lives.root(server) / "etc/hosts").write_text(text)
+
+    def set_memory(self, server: str, megabytes: int | None) -> None:
+        """By a control group around all of the server's processes."""
+        self.lives.set_memory(server, megabytes)
+
     def baseline(self) -> dict[str, str]:
         """Masters and states of all leaf ports and device links, nft rules, gates."""
         seen = {f"gate {name}": str(self.gate(name)) for name in self.spec.names}
+        seen |= {f"memory {name}": str(self.lives.memory.limit_mb(name)) for name in self.spec.names}
         links = _links(ip("leaf", "-j", "link", "show"))
         seen["bridges"] = " ".join(sorted(link["ifname"] for link in links if link["ifname"].startswith("vlan")))
         for link in links:

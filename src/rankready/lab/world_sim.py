@@ -144,6 +144,23 @@ class SimWorld(ByTool):
         """A model filters nothing."""
         raise LabError(f"{server}: a simulated server filters nothing", zh=f"{server}：模拟服务器不做过滤")
 
+    def hosts(self, server: str) -> str:
+        """What the server's make-believe resolver answers from: as built, its own name."""
+        run = self.state / server / "run/lab"
+        file = run / "hosts"
+        own = self.wiring.machine(server).simulated_address
+        return file.read_text() if file.exists() else f"{own} {server}\n"
+
+    def set_hosts(self, server: str, text: str) -> None:
+        """In the server's run folder."""
+        (self.state / server / "run/lab/hosts").write_text(text)
+
+    def set_memory(self, server: str, megabytes: int | None) -> None:  # noqa: ARG002  (see World)
+        """A process of the machine's, which is not taken any."""
+        raise LabError(
+            f"{server}: a simulated server has no memory of its own", zh=f"{server}：模拟服务器没有自己的内存"
+        )
+
     def set_firewall(self, server: str, *, on: bool) -> None:  # noqa: ARG002  (see World)
         """The same."""
         self.firewall(server)

@@ -6,15 +6,15 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from rankready.mesh.clues import gather
-from rankready.mesh.hygiene import noisy_hosts, without
-from rankready.mesh.localise import excused
+from rankready.mesh.hygiene import noisy_hosts
+from rankready.mesh.ledger import Ledger
+from rankready.mesh.localise import excused, study
 from rankready.mesh.loss import losses
 from rankready.mesh.reach import may_probe, probe
-from rankready.mesh.standing import WITNESSES, stand
-from rankready.mesh.tally import universes
+from rankready.mesh.standing import WITNESSES
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
     from rankready.kind.product import Product
     from rankready.mesh.clues import Clues
@@ -33,6 +33,7 @@ _CALLS = 12  # calls on one suspect in one wave; 46 clear it (facts/mesh 7), thr
 _PACKETS = 9  # a silent pair is believed after three calls
 _CONVICTED, _CLEARED = 30.0, -6.91  # log-likelihood beyond which more packets change nothing
 _LOST, _RECEIVED = 3.91, -0.0503
+_DOUBT = 1e-2  # by chance; a host that loses its own calls makes no reference
 
 
 def follow_up(
@@ -48,9 +49,9 @@ def follow_up(
     Call it with all results so far, make the probes, add their results, and call it again: three times is enough.
     """
     clues = gather(cluster, seen, audit)
-    judged = [(u, stand(u, excused(u, clues))) for u in universes(without(results, noisy_hosts(results)))]
+    judged, _slow, _shaken = study(clues, results)
     good = [u.places[i] for u, s in judged for i in sorted(s.good)]
-    wave = _Wave(product, clues, good, made={(r.probe.source, r.probe.target) for r in results})
+    wave = _Wave(product, clues, good, made=_made(results), doubted=noisy_hosts(results, _DOUBT))
     wanted: list[Probe] = []
     for universe, standing in judged:
         wanted += wave.witnesses(universe, standing)
@@ -63,9 +64,16 @@ class _Wave:
     """Candidates by network, so that a caller is found without looking at every device."""
 
     def __init__(
-        self, product: Product, clues: Clues, good: Iterable[Place], *, made: set[tuple[Place, Place]]
+        self,
+        product: Product,
+        clues: Clues,
+        good: Iterable[Place],
+        *,
+        made: Callable[[Place, Place], bool],
+        doubted: frozenset[str],
     ) -> None:
         self.cluster, self.product, self.clues, self.made = clues.cluster, product, clues, made
+        self.doubted = doubted
         self.good: dict[Hashable, list[Place]] = defaultdict(list)
         for device in good:
             planned = clues.cluster.planned(device)
@@ -83,8 +91,13 @@ class _Wave:
                     yield probe(self.cluster, caller, u.places[i])
 
     def mates(self, u: Universe, s: Standing) -> Iterator[Probe]:
-        """Let the silent of one universe call each other: a group in a wrong VLAN looks like many dead devices."""
-        silent = [u.places[i] for i in s.silent if i not in excused(u, self.clues)]
+        """Let the silent of one universe, and one of each island, call each other.
+
+        A group in a wrong VLAN looks like many dead devices, or like several islands.
+        """
+        known = excused(u, self.clues)
+        lone = [i for i in s.silent if i not in known]
+        silent = [u.places[i] for i in sorted((*lone, *(group[0] for group in s.islands)))]
         for n, a in enumerate(silent[:_JOIN]):
             for b in silent[n + 1 : _JOIN]:
                 if not self._known(a, b) and may_probe(self.cluster, self.product, a, b):
@@ -94,10 +107,14 @@ class _Wave:
         """Probe devices that may be lossy from references that are not, and silent pairs once more."""
         if not s.good:
             return
-        found = losses(u, s.good)
-        open_ = dict.fromkeys((*found.rates, *(i for pair in found.strange for i in pair)))
-        clean = [i for i in sorted(s.good) if i not in open_ and not any(t.lost for t in u.ties[i].values())]
-        references = clean or [i for i in sorted(s.good) if i not in open_]
+        known = excused(u, self.clues)
+        found = losses(u, s.good, known)
+        open_ = dict.fromkeys(
+            (*(i for i in found.rates if i not in known), *(i for pair in found.strange for i in pair))
+        )
+        others = [i for i in sorted(s.good - known) if i not in open_]
+        able = [i for i in others if u.places[i].name not in self.doubted] or others
+        references = [i for i in able if u.lossless(i)] or able
         for i in open_:
             if not self._settled(u, i, set(references)):
                 yield from self._sample(u, i, references)
@@ -132,4 +149,12 @@ class _Wave:
         return sorted(able, key=lambda g: (self.clues.leaf.get(g) != leaf, g.name == device.name))[:count]
 
     def _known(self, a: Place, b: Place) -> bool:
-        return (a, b) in self.made or (b, a) in self.made
+        return self.made(a, b)
+
+
+def _made(results: Sequence[ProbeResult]) -> Callable[[Place, Place], bool]:
+    """Return what tells whether two devices have been probed, or were planned to be."""
+    if isinstance(results, Ledger):
+        return results.tried
+    made = {(r.probe.source, r.probe.target) for r in results}
+    return lambda a, b: (a, b) in made or (b, a) in made

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from rankready.mesh import words
 from rankready.mesh.clues import Kind, gather
 from rankready.mesh.collapse import leaf_place, roots_of
-from rankready.mesh.hygiene import noisy_hosts, without
+from rankready.mesh.direction import directions
+from rankready.mesh.hygiene import noisy_hosts, settled, without
 from rankready.mesh.loss import losses, survival
 from rankready.mesh.standing import Standing, stand
 from rankready.mesh.suspect import Accusation, Localisation
@@ -18,9 +19,10 @@ from rankready.model.finding import Certainty
 from rankready.model.place import server_place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rankready.mesh.clues import Clues
+    from rankready.mesh.direction import Trial
     from rankready.mesh.loss import Losses
     from rankready.mesh.probe import ProbeResult
     from rankready.model.cluster import Cluster
@@ -34,42 +36,69 @@ Judged = tuple[Universe, Standing]
 
 
 def localise(
-    cluster: Cluster, seen: Seen, results: Sequence[ProbeResult], *, audit: tuple[Verdict, ...] = ()
+    cluster: Cluster,
+    seen: Seen,
+    results: Sequence[ProbeResult],
+    *,
+    audit: tuple[Verdict, ...] = (),
+    trials: Sequence[Trial] = (),
 ) -> Localisation:
     """Name the parts at fault, as far as the evidence decides.
 
     ``seen``: facts of the devices, as far as asked; ``audit``: verdicts of the checks, as far as run. Hard faults come
     first, then whole servers and leaves, then partial loss, paths last. A call with a gap is no failed probe.
+    ``trials``: what the ports of suspects counted, which tells the direction of a loss.
     """
     clues = gather(cluster, seen, audit)
-    slow = noisy_hosts(results)
-    judged = [(u, stand(u, excused(u, clues))) for u in universes(without(results, slow))]
-    accused = [_explained(accusation, clues) for accusation in _accusations(judged, clues)]
+    judged, slow, shaken = study(clues, results)
+    accused = _directed([_explained(accusation, clues) for accusation in _accusations(judged, clues)], trials)
     accused += [
         Accusation(suspect=words.accuse(Kind.SLOW_HOST, (server_place(s),), 0, Certainty.LIKELY)) for s in sorted(slow)
     ]
     return Localisation(
         suspects=tuple(a.suspect for a in accused),
         findings=tuple(f for a in accused for f in a.findings),
-        undecided=dict(pair for u, s in judged for pair in _undecided(u, s, clues)),
-        reached=dict(pair for u, s in judged for pair in _reached(u, s)),
+        undecided={**dict(pair for u, s in judged for pair in _undecided(u, s, clues)), **_shaken(shaken)},
+        reached={p: n for u, s in judged for p, n in _reached(u, s) if p not in shaken},
         slow_hosts=slow,
     )
+
+
+def study(clues: Clues, results: Sequence[ProbeResult]) -> tuple[list[Judged], frozenset[str], Mapping[Place, int]]:
+    """Return how devices stand, the servers that measure badly, and devices whose server was lost on the way."""
+    kept, shaken = settled(results, clues.away)
+    slow = noisy_hosts(kept)
+    return [(u, stand(u, excused(u, clues))) for u in universes(without(kept, slow))], slow, shaken
+
+
+def _shaken(devices: Mapping[Place, int]) -> dict[Place, str]:
+    said = "its server was lost while it was probing"
+    return {d: f"{said}: {n} calls with it lost packets, others passed" for d, n in devices.items()}
 
 
 def _explained(accusation: Accusation, clues: Clues) -> Accusation:
     """Let a suspect that the audit found out be suspected of that, whatever its probes look like."""
     suspect = accusation.suspect
     device = next((p for p in suspect.places if p in clues.roots), None)
-    if suspect.kind not in (Kind.LOSS, Kind.PATH, Kind.PAIR) or device is None:
+    if suspect.kind not in (Kind.LOSS, Kind.PATH, Kind.PAIR, Kind.FIBRE) or device is None:
         return accusation
     known = words.accuse(clues.kind(device), (device,), suspect.witnesses, Certainty.SURE)
     return replace(accusation, suspect=known)
 
 
+def _directed(accused: list[Accusation], trials: Sequence[Trial]) -> list[Accusation]:
+    ways = directions(trials)
+    return [
+        words.directed(a, ways[a.suspect.places[0]])
+        if a.suspect.kind in (Kind.DEVICE, Kind.LOSS, Kind.PAIR, Kind.FIBRE, Kind.PATH) and a.suspect.places[0] in ways
+        else a
+        for a in accused
+    ]
+
+
 def excused(universe: Universe, clues: Clues) -> frozenset[int]:
-    """Return the devices whose silence the audit explains."""
-    return frozenset(i for i, place in enumerate(universe.places) if clues.dead(place))
+    """Return the devices whose silence is explained: by the audit, or by a server that does not answer."""
+    return frozenset(i for i, place in enumerate(universe.places) if clues.excused(place))
 
 
 def _accusations(judged: Sequence[Judged], clues: Clues) -> Iterator[Accusation]:
@@ -85,8 +114,8 @@ def _accusations(judged: Sequence[Judged], clues: Clues) -> Iterator[Accusation]
         yield from _islands(universe, standing, whole)
     for universe, standing in judged:
         if standing.good:
-            found = losses(universe, standing.good)
-            yield from _lossy(universe, standing, found)
+            found = losses(universe, standing.good, excused(universe, clues))
+            yield from _lossy(universe, standing, found, clues.pair)
             yield from _paths(universe, found, clues)
         else:
             yield from _parted(universe, standing, clues)
@@ -119,7 +148,7 @@ def _islands(u: Universe, s: Standing, whole: dict[Place, Place]) -> Iterator[Ac
         )
 
 
-def _lossy(u: Universe, s: Standing, found: Losses) -> Iterator[Accusation]:
+def _lossy(u: Universe, s: Standing, found: Losses, pair: Kind) -> Iterator[Accusation]:
     for i, rate in sorted(found.rates.items()):
         partners = [u.places[j] for j in found.partners[i]]
         probed = sum(j in s.good for j in u.ties[i])
@@ -131,7 +160,7 @@ def _lossy(u: Universe, s: Standing, found: Losses) -> Iterator[Accusation]:
     for (i, j), chance in found.strange.items():
         tie = u.ties[i][j]
         if chance < (_ORDINARY if not alone else _ORDINARY**0.5):
-            yield words.lossy_pair(u.places[i], u.places[j], tie.lost, tie.sent)
+            yield words.lossy_pair(pair, (u.places[i], u.places[j]), tie.lost, tie.sent)
 
 
 def _paths(u: Universe, found: Losses, clues: Clues) -> Iterator[Accusation]:
@@ -172,12 +201,12 @@ def _parted(u: Universe, s: Standing, clues: Clues) -> Iterator[Accusation]:
                 suspect=words.accuse(kind, (u.places[i],), len(witnesses), Certainty.LIKELY),
                 findings=(words.silent(kind, u.places[i], witnesses, []),),
             )
-    groups = [g for g in s.parts if not (len(g) == 1 and g[0] in dead)]
+    groups = [g for g in s.parts if len(g) > 1 or not (g[0] in dead or dead.issuperset(u.ties[g[0]]))]
     alone = [g[0] for g in groups if len(g) == 1]
     if len(groups) == len(alone) == 2:  # noqa: PLR2004  (a pair)
         a, b = alone
         if b in u.ties[a]:
-            yield words.broken(u.places[a], u.places[b], Kind.PAIR)
+            yield words.broken(u.places[a], u.places[b], clues.pair)
     elif len(groups) > 1:
         yield words.parted(clues.cluster.place, [[u.places[i] for i in g] for g in groups])
 
@@ -202,4 +231,4 @@ def _undecided(u: Universe, s: Standing, clues: Clues) -> Iterator[tuple[Place, 
 
 def _reached(u: Universe, s: Standing) -> Iterator[tuple[Place, int]]:
     for i in sorted(s.good):
-        yield u.places[i], sum(t.passed for t in u.ties[i].values())
+        yield u.places[i], u.ties[i].passing.bit_count()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -38,33 +39,43 @@ class Losses:
     silent_pairs: tuple[tuple[int, int], ...] = ()
 
 
-def losses(universe: Universe, good: frozenset[int]) -> Losses:
+def losses(universe: Universe, good: frozenset[int], known: frozenset[int] = frozenset()) -> Losses:
     """Explain the losses among good devices by as few lossy devices as will do (facts/mesh 9, steps 6 and 8).
 
     A packet survives both ends: (1−a)(1−b). Pairs that lost everything while both ends pass elsewhere are kept out:
-    they may be paths. A device is blamed only if it loses with two partners or more.
+    they may be paths. A device is blamed only if it loses with two partners or more. What is lost with ``known`` ones,
+    whose fault something else told, is theirs alone.
     """
-    inside = {i: {j: t for j, t in universe.ties[i].items() if j in good} for i in good}
+    sound = good - known
+    mask = sum(1 << i for i in sound)  # who lost nothing there explains nothing, and is most of a large rail
+    lossy = [i for i in good if universe.ties[i].lossy & mask]
+    inside = {i: {j: t for j, t in universe.ties[i].items() if j in sound} for i in lossy}
+    theirs, inside = {i: t for i, t in inside.items() if i in known}, {i: t for i, t in inside.items() if i in sound}
     silent = tuple(
         (i, j)
-        for i in sorted(good)
+        for i in sorted(inside)
         for j, t in inside[i].items()
         if i < j and not t.passed and _path_like(inside, i, j)
     )
     for i, j in silent:
         del inside[i][j], inside[j][i]
     rates = _peel(inside)
+    fits = {i: _best(ties, rates) for i, ties in theirs.items()}
+    told = {i: rate for i, (gain, rate) in fits.items() if gain > _GAIN}
     partners = {i: tuple(j for j, t in inside[i].items() if t.lost) for i in rates}
     sure = {i: x for i, x in rates.items() if _convincing(i, inside, rates, len(partners[i]))}
     strange = {
         (i, j): chance
-        for i in sorted(good)
+        for i in sorted(inside)
         for j, t in inside[i].items()
         if i < j and t.lost and (chance := _chance(t, sure.get(i, 0.0), sure.get(j, 0.0))) < _STRANGE
     }
     return Losses(
-        rates=sure,
-        partners={i: partners[i] for i in sure},
+        rates={**sure, **told},
+        partners={
+            **{i: partners[i] for i in sure},
+            **{i: tuple(j for j, t in theirs[i].items() if t.lost) for i in told},
+        },
         split=frozenset(i for i, x in sure.items() if _split(inside[i], x)),
         strange=strange,
         silent_pairs=silent,
@@ -130,16 +141,28 @@ def _refit(j: int, inside: Ties, rates: dict[int, float], waiting: dict[int, tup
 
 def _best(ties: Mapping[int, Tally], rates: Mapping[int, float]) -> tuple[float, float]:
     """Return the gain of the loss rate that explains a device's probes best, and that rate."""
-    clean = _likelihood(ties, rates, 0.0)
-    return max((_likelihood(ties, rates, x) - clean, x) for x in _GRID)
-
-
-def _likelihood(ties: Mapping[int, Tally], rates: Mapping[int, float], x: float) -> float:
-    total = 0.0
+    by_partner: dict[float, tuple[int, int]] = {}
     for j, t in ties.items():
-        s = survival(x, rates.get(j, 0.0))
-        total += t.received * math.log(s) + t.lost * math.log(1 - s)
+        rate = rates.get(j, 0.0)
+        received, lost = by_partner.get(rate, (0, 0))
+        by_partner[rate] = (received + t.received, lost + t.sent - t.received)
+    clean = _likelihood(by_partner, 0.0)
+    return max((_likelihood(by_partner, x) - clean, x) for x in _GRID)
+
+
+def _likelihood(by_partner: Mapping[float, tuple[int, int]], x: float) -> float:
+    """Return the log-likelihood of what came back and what did not, summed up by the partners' own loss."""
+    total = 0.0
+    for rate, (received, lost) in by_partner.items():
+        kept, gone = _logs(x, rate)
+        total += received * kept + lost * gone
     return total
+
+
+@cache
+def _logs(a: float, b: float) -> tuple[float, float]:
+    s = survival(a, b)
+    return math.log(s), math.log(1 - s)
 
 
 def _chance(t: Tally, a: float, b: float) -> float:

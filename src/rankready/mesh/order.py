@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 from functools import lru_cache
 from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from rankready.mesh.seeds import known_seed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _SEEDS = 32
 _PREFIX = 8
@@ -22,7 +29,8 @@ def shift_order(servers: int, leaf: int = 0) -> tuple[int, ...]:
     shifts = range(1, servers // 2 + 1)
     if servers < _PLAIN:
         return tuple(shifts)
-    return _ordered(servers, leaf, best_seed(servers, leaf))
+    known = None if leaf else known_seed(servers)
+    return _ordered(servers, leaf, best_seed(servers, leaf) if known is None else known)
 
 
 @lru_cache(maxsize=64)
@@ -31,7 +39,7 @@ def best_seed(servers: int, leaf: int = 0) -> int:
     cosines = [math.cos(2 * math.pi * j / servers) for j in range(servers)]
     best, best_gap = 0, -math.inf
     for seed in range(_SEEDS):
-        gap = _gap(servers, _ordered(servers, leaf, seed)[:_PREFIX], cosines, best_gap)
+        gap = _gap(servers, _prefix(servers, leaf, seed), cosines, best_gap)
         if gap > best_gap:
             best, best_gap = seed, gap
     return best
@@ -56,9 +64,24 @@ def _gap(servers: int, shifts: tuple[int, ...], cosines: list[float], floor: flo
 
 
 def _ordered(servers: int, leaf: int, seed: int) -> tuple[int, ...]:
-    digests = sorted((sha256(f"{seed}:{servers}:{s}".encode()).digest(), s) for s in range(1, servers // 2 + 1))
-    hashed = [s for _, s in digests if s not in (1, 2)]
+    hashed = [s for _, s in sorted(_digests(servers, seed)) if s not in (1, 2)]
+    return _headed(hashed, servers, leaf)
+
+
+def _prefix(servers: int, leaf: int, seed: int) -> tuple[int, ...]:
+    """Return the first few shifts without sorting the others: this is tried for every seed."""
+    if leaf:
+        return _ordered(servers, leaf, seed)[:_PREFIX]
+    first = heapq.nsmallest(_PREFIX + 2, _digests(servers, seed))
+    return _headed([s for _, s in first if s not in (1, 2)], servers, leaf)[:_PREFIX]
+
+
+def _digests(servers: int, seed: int) -> Iterator[tuple[bytes, int]]:
+    head = f"{seed}:{servers}:".encode()
+    return ((sha256(head + b"%d" % s).digest(), s) for s in range(1, servers // 2 + 1))
+
+
+def _headed(hashed: list[int], servers: int, leaf: int) -> tuple[int, ...]:
     crossing = [s for s in hashed if 0 < leaf < servers and leaf <= s <= servers - leaf]
     second = (crossing or hashed)[:1]
-    head = [1, *second, 2]
-    return (*head, *(s for s in hashed if s not in second))
+    return (1, *second, 2, *(s for s in hashed if s not in second))

@@ -2,23 +2,55 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from rankready.mesh.probe import Exclusion, Probe
 from rankready.model.cluster import Topology
 from rankready.model.fibre import peers
+from rankready.model.place import device_place
 from rankready.model.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
     from rankready.kind.product import Product
-    from rankready.model.cluster import Cluster
+    from rankready.model.addressing import Address
+    from rankready.model.cluster import Cluster, Server
     from rankready.model.place import Place
 
-Group = tuple["Place", ...]
+Group = Sequence["Place"]
 """Devices of one rail, or the two ends of one fibre, that all must reach each other; in cluster order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rail(Sequence["Place"]):
+    """The devices at one position of some servers (``members``: their numbers, ascending); no device is stored."""
+
+    servers: tuple[Server, ...]
+    device: int
+    members: Sequence[int]
+
+    def __len__(self) -> int:
+        """Return how many devices there are."""
+        return len(self.members)
+
+    @overload
+    def __getitem__(self, index: int) -> Place: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Place, ...]: ...
+    def __getitem__(self, index: int | slice) -> Place | tuple[Place, ...]:
+        """Return a device by its number in the group."""
+        if isinstance(index, slice):
+            return tuple(device_place(self.servers[m].name, self.device) for m in self.members[index])
+        return device_place(self.servers[self.members[index]].name, self.device)
+
+    def seat(self, server: int) -> int | None:
+        """Return a server's number in the group."""
+        at = bisect_left(self.members, server)
+        return at if at < len(self.members) and self.members[at] == server else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,19 +76,49 @@ def pairs(cluster: Cluster, product: Product) -> Reach:
     del product  # a rail holds one device a server: what a server's devices may not do among themselves does not matter
     if cluster.topology is Topology.DIRECT:
         return _fibres(cluster)
+    if alike := _alike(cluster):
+        return Reach(rails=tuple((rail,) for rail in alike), excluded=())
     rails: list[tuple[Group, ...]] = []
     excluded: list[Exclusion] = []
-    for _, devices in cluster.rails():
+    numbers = {s.name: n for n, s in enumerate(cluster.servers)}
+    for position, devices in cluster.rails():
         addressed = tuple(d for d in devices if cluster.planned(d) is not None)
         if unplanned := tuple(d for d in devices if cluster.planned(d) is None):
             count = _unordered(len(devices)) - _unordered(len(addressed))
             excluded.append(Exclusion(places=unplanned, pairs=count, rule=_NO_ADDRESS))
         groups = _joined(cluster, addressed)
-        rails.append(groups)
+        rails.append(tuple(Rail(cluster.servers, position, tuple(numbers[d.name] for d in g)) for g in groups))
         apart = _unordered(len(addressed)) - sum(_unordered(len(g)) for g in groups)
         if apart:
             excluded.append(Exclusion(places=addressed, pairs=apart, rule=_NOT_ROUTED))
     return Reach(rails=tuple(rails), excluded=tuple(excluded))
+
+
+def _alike(cluster: Cluster) -> tuple[Rail, ...]:
+    """Return the rails of a cluster whose servers have the same devices, each rail all in one network; else nothing.
+
+    One look at each planned address, and nothing is hashed or kept: this is most of what planning 4,096 servers costs.
+    """
+    positions = cluster.servers[0].devices if cluster.servers else ()
+    names = {s.name for s in cluster.servers}
+    if len(names) * len(positions) != len(cluster.addressing) or any(s.devices != positions for s in cluster.servers):
+        return ()
+    bounds: dict[int, tuple[Address, int, int]] = {}
+    count = dict.fromkeys(positions, 0)
+    for place, planned in cluster.addressing.items():
+        interface, position = planned.interface, place.device
+        known = bounds.get(position)
+        if known is None:
+            network = interface.network
+            known = interface.netmask, int(network.network_address), int(network.broadcast_address)
+            bounds[position] = known
+        if interface.netmask is not known[0] or not known[1] <= int(interface) <= known[2]:
+            return ()
+        count[position] = count.get(position, 0) + (place.name in names)
+    if any(n != len(names) for n in count.values()):
+        return ()
+    members = range(len(cluster.servers))
+    return tuple(Rail(cluster.servers, position, members) for position in sorted(positions))
 
 
 def may_probe(cluster: Cluster, product: Product, a: Place, b: Place) -> bool:
@@ -86,7 +148,7 @@ def _network(cluster: Cluster, device: Place) -> Hashable:
     return None if planned is None else planned.interface.network
 
 
-def _joined(cluster: Cluster, devices: tuple[Place, ...]) -> tuple[Group, ...]:
+def _joined(cluster: Cluster, devices: tuple[Place, ...]) -> tuple[tuple[Place, ...], ...]:
     """Split a rail into networks; networks in which every device has a gateway are joined by routing."""
     networks: dict[Hashable, list[Place]] = {}
     for device in devices:

@@ -31,6 +31,8 @@ def references(
     if cluster.topology is Topology.DIRECT:
         return ()
     lonely = {d for groups in rails for g in groups if 1 < len(g) < _ENOUGH for d in g}
+    if not lonely:
+        return ()
     segments: dict[Hashable, list[Place]] = {}
     for device in cluster.devices():
         if device in lonely:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -18,15 +19,40 @@ LOSS = "NET010"
 PATH = "NET011"
 
 
+class Way(StrEnum):
+    """Where the packets between a suspect and its reference are lost."""
+
+    TOWARDS = "towards"  # the suspect
+    FROM = "from"  # the suspect
+    BOTH = "both"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Direction:
+    """The answer of a trial: packets lost on their way to the suspect and from it; ``why`` it is not known."""
+
+    way: Way
+    reference: Place | None = None
+    towards: int = 0
+    away: int = 0
+    why: Text | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suspect:
-    """Places of which one or all are at fault: all of an island, one of a pair. ``witnesses``: who noticed."""
+    """Places of which one or all are at fault: all of an island, one of a pair.
+
+    ``witnesses``: who noticed. ``rate``: the share of packets that is lost. ``direction``: which way, where tried.
+    """
 
     places: tuple[Place, ...]
     kind: Kind
     witnesses: int
     certainty: Certainty
     next_test: Text
+    rate: float = 1.0
+    direction: Direction | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,32 +7,35 @@ from typing import TYPE_CHECKING
 from rankready.mesh.clues import gather
 from rankready.mesh.coverage import coverage
 from rankready.mesh.hygiene import without
+from rankready.mesh.ledger import Ledger
 from rankready.mesh.localise import localise
 from rankready.mesh.suspect import NO_DEVICE
 from rankready.model.finding import Outcome, Verdict
 from rankready.model.place import Place, PlaceKind
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from rankready.mesh.clues import Clues
+    from rankready.mesh.direction import Trial
     from rankready.mesh.probe import ProbeResult
     from rankready.mesh.schedule import Schedule
     from rankready.mesh.suspect import Localisation
     from rankready.model.cluster import Cluster
     from rankready.model.finding import Finding
-    from rankready.model.snapshot import Seen
+    from rankready.model.snapshot import Gap, Seen
 
 Found = dict[tuple[str, "Place"], list["Finding"]]
 
 
-def mesh_verdicts(
+def mesh_verdicts(  # noqa: PLR0913  (what was seen, and three things that may be known beside it)
     cluster: Cluster,
     seen: Seen,
     results: Sequence[ProbeResult],
     *,
     audit: tuple[Verdict, ...] = (),
     schedule: Schedule | None = None,
+    trials: Sequence[Trial] = (),
 ) -> tuple[Verdict, ...]:
     """Give each device its NET009 verdict, then what else was found; with a ``schedule`` also the coverage's verdict.
 
@@ -40,7 +43,7 @@ def mesh_verdicts(
     engine; so is a device's when its whole server or leaf is silent. A device that nobody could judge is UNKNOWN.
     Deterministic: cluster order.
     """
-    where = localise(cluster, seen, results, audit=audit)
+    where = localise(cluster, seen, results, audit=audit, trials=trials)
     return _verdicts(where, gather(cluster, seen, audit), results, schedule)
 
 
@@ -62,19 +65,21 @@ def _verdicts(
             else _quiet(
                 device,
                 where,
-                clues.root(device) or _root_beyond(partners.get(device, ()), clues),
+                "" if device in where.reached else clues.root(device) or _root_beyond(partners(device), clues),
                 idle=device in idle,
-                reason=reasons.get(device, ""),
+                gap=None if device in where.reached else reasons(device),
             )
         )
     judged += [_judged(code, place, items, clues=clues, whole=whole) for (code, place), items in found.items()]
     if schedule is not None and schedule.planned:
-        judged.append(_covered(schedule, without(results, where.slow_hosts), _faulty(judged)))
+        judged.append(_covered(schedule, without(results, where.slow_hosts), known_faults(judged, clues)))
     return tuple(judged)
 
 
-def _faulty(judged: Iterable[Verdict]) -> set[Place]:
-    return {v.place for v in judged if v.outcome in (Outcome.FAIL, Outcome.IMPLIED)}
+def known_faults(judged: Iterable[Verdict], clues: Clues) -> set[Place]:
+    """Return the places whose fault is known; of a server that does not answer nothing is known, nor of its devices."""
+    bad = (Outcome.FAIL, Outcome.IMPLIED)
+    return {v.place for v in judged if v.outcome in bad and v.place.name not in clues.away}
 
 
 def _judged(code: str, place: Place, items: list[Finding], *, clues: Clues, whole: set[Place]) -> Verdict:
@@ -86,46 +91,56 @@ def _judged(code: str, place: Place, items: list[Finding], *, clues: Clues, whol
 
 
 def _root(place: Place, item: Finding, clues: Clues, whole: set[Place]) -> str:
-    root = clues.root(place, *item.blames)
+    root = clues.root(place, *item.blames) or (clues.unheard(place) if place.kind is PlaceKind.SERVER else "")
     if root:
         return root
-    return next((f"{NO_DEVICE} {b}" for b in item.blames if b in whole and b != place), "")
+    beyond = next((f"{NO_DEVICE} {b}" for b in item.blames if b in whole and b != place), "")
+    return beyond or clues.absent(place, *item.blames)
 
 
-def _quiet(device: Place, where: Localisation, root: str, *, idle: bool, reason: str) -> Verdict:
+def _quiet(device: Place, where: Localisation, root: str, *, idle: bool, gap: Gap | None) -> Verdict:
     """Judge a device of which nothing was found."""
     if device in where.reached:
         return Verdict(code=NO_DEVICE, place=device, outcome=Outcome.PASS)
     if root:
         return Verdict(code=NO_DEVICE, place=device, outcome=Outcome.IMPLIED, reason=root)
     if idle and device not in where.undecided:
-        said = "the plan gives it no device to reach"
-        return Verdict(code=NO_DEVICE, place=device, outcome=Outcome.SKIP, reason=said)
-    said = where.undecided.get(device) or reason or "no probe was made"
-    return Verdict(code=NO_DEVICE, place=device, outcome=Outcome.UNKNOWN, reason=said)
+        en, zh = "the plan gives it no device to reach", "规划中没有它需要连通的设备"
+        return Verdict(code=NO_DEVICE, place=device, outcome=Outcome.SKIP, reason=en, reason_zh=zh)
+    if said := where.undecided.get(device):
+        return Verdict(code=NO_DEVICE, place=device, outcome=Outcome.UNKNOWN, reason=said)
+    en, zh = (
+        ("no probe was made", "没有探测") if gap is None else (f"not measured: {gap.why.en}", f"未测：{gap.why.zh}")
+    )
+    return Verdict(code=NO_DEVICE, place=device, outcome=Outcome.UNKNOWN, reason=en, reason_zh=zh)
 
 
-def _reasons(results: Sequence[ProbeResult]) -> dict[Place, str]:
-    """Return for each device why a call with it could not be made or read; the first one stands."""
-    reasons: dict[Place, str] = {}
+def _reasons(results: Sequence[ProbeResult]) -> Callable[[Place], Gap | None]:
+    """Return what tells of a device why a call with it could not be made or read; the first reason stands."""
+    reasons: dict[Place, Gap] = {}
+    if isinstance(results, Ledger):
+        return results.reason
     for r in results:
         if r.gap is not None:
             for place in (r.probe.source, r.probe.target):
-                reasons.setdefault(place, f"not measured: {r.gap.reason}")
-    return reasons
+                reasons.setdefault(place, r.gap)
+    return reasons.get
 
 
-def _partners(results: Sequence[ProbeResult]) -> dict[Place, set[Place]]:
+def _partners(results: Sequence[ProbeResult]) -> Callable[[Place], Collection[Place]]:
+    """Return what tells whom a device was to meet."""
+    if isinstance(results, Ledger):
+        return results.partners
     partners: dict[Place, set[Place]] = {}
     for r in results:
         partners.setdefault(r.probe.source, set()).add(r.probe.target)
         partners.setdefault(r.probe.target, set()).add(r.probe.source)
-    return partners
+    return lambda device: partners.get(device, ())
 
 
 def _root_beyond(partners: Collection[Place], clues: Clues) -> str:
     """Return the known fault that keeps a device from being judged: every partner that it was to meet has one."""
-    roots = [clues.root(p) for p in sorted(partners)]
+    roots = [clues.known(p) for p in sorted(partners)]
     return roots[0] if roots and all(roots) else ""
 
 
@@ -139,5 +154,10 @@ def _covered(schedule: Schedule, results: Sequence[ProbeResult], faulty: set[Pla
     if covered.complete:
         return Verdict(code=NO_DEVICE, place=place, outcome=Outcome.PASS)
     open_ = covered.unmeasured - covered.explained
-    reason = f"{open_} of {covered.planned} planned probes were not measured; {covered.reason}"
-    return Verdict(code=NO_DEVICE, place=place, outcome=Outcome.UNKNOWN, reason=reason)
+    return Verdict(
+        code=NO_DEVICE,
+        place=place,
+        outcome=Outcome.UNKNOWN,
+        reason=f"{open_} of {covered.planned} planned probes were not measured; {covered.reason}",
+        reason_zh=f"计划的 {covered.planned} 次探测中有 {open_} 次未测；{covered.reason_zh}",
+    )

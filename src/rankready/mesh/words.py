@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rankready.mesh.clues import Kind
-from rankready.mesh.suspect import LOSS, NO_DEVICE, PATH, Accusation, Suspect
+from rankready.mesh.suspect import LOSS, NO_DEVICE, PATH, Accusation, Suspect, Way
 from rankready.model.finding import Certainty, Finding, Severity
 from rankready.model.place import PlaceKind
 from rankready.model.text import Text
@@ -13,6 +14,7 @@ from rankready.model.text import Text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rankready.mesh.suspect import Direction
     from rankready.model.place import Place
 
 _SHOWN = 6
@@ -69,9 +71,24 @@ NEXT = {
         en="clean or replace optic and cable of {a}, and read the error counters of its switch port",
         zh="清洁或更换 {a} 的光模块与线缆，并查看所接交换机端口的错误计数",
     ),
+    Kind.ONE_WAY_IN: Text(
+        en="rankready check --only OPT: where {a} receives too little light, exchange the fibre or the optic of its "
+        "switch port; else its own optic",
+        zh="执行 rankready check --only OPT：若 {a} 收光过低，更换光纤或对端交换机端口的光模块；否则更换它自己的光模块",
+    ),
+    Kind.ONE_WAY_OUT: Text(
+        en="read on the switch the light that the port of {a} receives: too little, exchange the fibre or the optic of "
+        "{a}; else the optic of the port",
+        zh="在交换机上查看 {a} 所接端口的收光：过低则更换光纤或 {a} 的光模块；否则更换该端口的光模块",
+    ),
     Kind.PAIR: Text(
         en="swap the cables of {a} and {b} at the leaf, or ping the gateway from both: who fails is at fault",
         zh="在 leaf 上互换 {a} 与 {b} 的线缆，或分别 ping 网关：不通的一方有故障",
+    ),
+    Kind.FIBRE: Text(
+        en="exchange the fibre between {a} and {b}, then the optic of one end, then of the other: the fault goes with "
+        "what was exchanged",
+        zh="先更换 {a} 与 {b} 之间的光纤，再依次更换两端的光模块：故障随被更换的部件消失",
     ),
     Kind.PATH: Text(
         en="trace the path between {a} and {b}: uplinks of both leaves, ACLs, netmasks",
@@ -85,16 +102,18 @@ NEXT = {
 }
 
 
-def accuse(kind: Kind, places: Sequence[Place], witnesses: int, certainty: Certainty) -> Suspect:
+def accuse(kind: Kind, places: Sequence[Place], witnesses: int, certainty: Certainty, *, rate: float = 1.0) -> Suspect:
     """Make a suspect with its next test."""
     test = NEXT[kind]
-    a, b = shown(places), str(places[-1])
+    pair = kind in (Kind.PAIR, Kind.FIBRE, Kind.PATH)
+    a, b = str(places[0]) if pair else shown(places), str(places[-1])
     return Suspect(
         places=tuple(places),
         kind=kind,
         witnesses=witnesses,
         certainty=certainty,
         next_test=Text(en=test.en.format(a=a, b=b), zh=test.zh.format(a=a, b=b)),
+        rate=rate,
     )
 
 
@@ -102,6 +121,39 @@ def shown(places: Sequence[Place]) -> str:
     """Name some places and count the rest."""
     more = len(places) - _SHOWN
     return ", ".join(map(str, places[:_SHOWN])) + (f" (+{more})" if more > 0 else "")
+
+
+def directed(accused: Accusation, direction: Direction) -> Accusation:
+    """Say which way the packets of a suspect are lost; a device that loses one way alone is suspected of that."""
+    old = accused.suspect
+    one_way = _ONE_WAY.get(direction.way) if old.kind in (Kind.DEVICE, Kind.LOSS) else None
+    suspect = accuse(one_way or old.kind, old.places, old.witnesses, old.certainty, rate=old.rate)
+    told, why = _WAYS[direction.way], direction.why or Text(en="", zh="")
+    x, r = old.places[0], direction.reference
+    en, zh = told.en.format(x=x, r=r, why=why.en), told.zh.format(x=x, r=r, why=why.zh)
+    findings = tuple(
+        replace(f, message=Text(en=f.message.en + en, zh=f.message.zh + zh), remedy=suspect.next_test)
+        for f in accused.findings
+    )
+    return Accusation(suspect=replace(suspect, direction=direction), findings=findings)
+
+
+_ONE_WAY = {Way.TOWARDS: Kind.ONE_WAY_IN, Way.FROM: Kind.ONE_WAY_OUT}
+_WAYS = {
+    Way.TOWARDS: Text(
+        en="; packets to {x} are lost, packets from it arrive (counted at {x} and {r})",
+        zh="；发往 {x} 的报文丢失，由它发出的报文到达（依据 {x} 与 {r} 的端口计数）",
+    ),
+    Way.FROM: Text(
+        en="; packets from {x} are lost, packets to it arrive (counted at {x} and {r})",
+        zh="；由 {x} 发出的报文丢失，发往它的报文到达（依据 {x} 与 {r} 的端口计数）",
+    ),
+    Way.BOTH: Text(
+        en="; packets to {x} and from it are lost (counted at {x} and {r})",
+        zh="；发往 {x} 与由它发出的报文均丢失（依据 {x} 与 {r} 的端口计数）",
+    ),
+    Way.UNKNOWN: Text(en="; which way is not known: {why}", zh="；丢失方向未知：{why}"),
+}
 
 
 def silent(kind: Kind, device: Place, witnesses: Sequence[Place], collapsed: Sequence[Place]) -> Finding:
@@ -148,7 +200,7 @@ def whole(kind: Kind, place: Place, devices: Sequence[Place], witnesses: int) ->
 
 def lossy(device: Place, rate: float, partners: Sequence[Place], probed: int) -> Accusation:
     """NET010 at one device."""
-    suspect = accuse(Kind.LOSS, (device,), len(partners), Certainty.LIKELY)
+    suspect = accuse(Kind.LOSS, (device,), len(partners), Certainty.LIKELY, rate=rate)
     said = Text(
         en=f"about {rate:.1%} of its packets are lost, with {len(partners)} of {probed} partners, planned none",
         zh=f"约 {rate:.1%} 的报文丢失，涉及 {probed} 个对端中的 {len(partners)} 个，规划为不丢失",
@@ -156,9 +208,10 @@ def lossy(device: Place, rate: float, partners: Sequence[Place], probed: int) ->
     return Accusation(suspect=suspect, findings=(_finding(LOSS, device, said, suspect),))
 
 
-def lossy_pair(a: Place, b: Place, lost: int, sent: int) -> Accusation:
+def lossy_pair(kind: Kind, ends: tuple[Place, Place], lost: int, sent: int) -> Accusation:
     """NET010 at both ends of a pair that no third device can split."""
-    suspect = accuse(Kind.PAIR, (a, b), 0, Certainty.MAYBE)
+    a, b = ends
+    suspect = accuse(kind, (a, b), 0, Certainty.MAYBE, rate=lost / max(1, sent))
     return _both_ends(
         LOSS,
         suspect,

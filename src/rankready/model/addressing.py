@@ -45,7 +45,8 @@ Addressing = dict["Place", DeviceAddressing]
 
 def is_six(addressing: Mapping[Place, DeviceAddressing]) -> bool:
     """Tell whether devices are planned to carry IPv6; families are never mixed (facts/hccn 7.4)."""
-    return any(item.interface.version == 6 for item in addressing.values())  # noqa: PLR2004  (the family)
+    first = next(iter(addressing.values()), None)
+    return first is not None and first.interface.version == 6  # noqa: PLR2004  (the family)
 
 
 def by_owner(addressing: Mapping[Place, DeviceAddressing]) -> dict[Address, Place]:

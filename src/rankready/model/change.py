@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from rankready.model.text import Text
+
 if TYPE_CHECKING:
     from rankready.model.place import Place
 
@@ -20,13 +22,22 @@ class What(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One step: ``before`` is what stands there (empty = unset, None = not known), ``after`` what should stand."""
+    """One step: ``before`` is what stands there (empty = unset, None = not known), ``after`` what should stand.
+
+    ``reason_zh`` is the reason in Chinese; empty where there is none, or where it comes from an older file.
+    """
 
     place: Place
     what: What
     before: str | None
     after: str
     reason: str = ""
+    reason_zh: str = ""
+
+    @property
+    def why(self) -> Text:
+        """The reason in both languages."""
+        return Text(en=self.reason, zh=self.reason_zh or self.reason)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,4 +56,4 @@ class Plan:
 
     changes: tuple[Change, ...] = ()
     problems: tuple[Problem, ...] = ()
-    unread: tuple[tuple[Place, str], ...] = ()
+    unread: tuple[tuple[Place, Text], ...] = ()

@@ -34,7 +34,10 @@ class Topology(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Login:
-    """How SSH reaches a server. ``host`` may differ from the address that servers use among themselves."""
+    """How SSH reaches a server. ``host`` may differ from the address that servers use among themselves.
+
+    ``sudo``: the user is not root, and everything is done through ``sudo`` without a password.
+    """
 
     host: str
     user: str = ""
@@ -42,6 +45,7 @@ class Login:
     key: Path | None = None
     known_hosts: Path | None = None
     jump: str = ""
+    sudo: bool = False
 
     def __str__(self) -> str:
         """``user@host:port`` without what was not said."""

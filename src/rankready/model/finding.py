@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from rankready.model.text import Text
+
 if TYPE_CHECKING:
     from rankready.model.place import Place
-    from rankready.model.text import Text
 
 
 class Outcome(StrEnum):
@@ -67,13 +68,19 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """Check × place → outcome. ``reason`` says why for UNKNOWN, SKIP and IMPLIED."""
+    """Check × place → outcome. ``reason`` says why for UNKNOWN, SKIP and IMPLIED; ``reason_zh`` where it is our own."""
 
     code: str
     place: Place
     outcome: Outcome
     findings: tuple[Finding, ...] = ()
     reason: str = ""
+    reason_zh: str = ""
+
+    @property
+    def why(self) -> Text:
+        """The reason in both languages; a tool's own words are the same in each."""
+        return Text(en=self.reason, zh=self.reason_zh or self.reason)
 
 
 def exit_code(verdicts: tuple[Verdict, ...], *, strict: bool = False) -> int:

@@ -24,6 +24,17 @@ def fold(names: Iterable[str]) -> tuple[str, ...]:
     return tuple("".join(parts) for group in groups.values() for parts in _folded(group))
 
 
+def number_runs(numbers: Iterable[int], joint: str = ", ") -> str:
+    """Write numbers as runs in ascending order: ``0-3, 8``."""
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return joint.join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
+
+
 def number_text(low: str, number: int) -> str:
     """Write a number the way its range began: ``low`` with a leading zero keeps its width."""
     return str(number).zfill(len(low)) if low[0] == "0" else str(number)

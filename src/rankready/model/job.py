@@ -34,7 +34,10 @@ class Cause(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankEnd:
-    """How one process ended. Times are the server's own clock, seconds since the epoch."""
+    """How one process ended. Times are the server's own clock, seconds since the epoch.
+
+    ``oom``: how many processes of the server its kernel killed for lack of memory shortly before; None: not known.
+    """
 
     server: str
     rank: int | None
@@ -43,6 +46,7 @@ class RankEnd:
     signal: int | None = None
     started: float | None = None
     ended: float | None = None
+    oom: int | None = None
 
     @property
     def failed(self) -> bool:
@@ -97,6 +101,13 @@ class Started:
 
     server: str
     local_rank: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reached:
+    """A server's guard saw other ranks than before hold a connection to the master port; it decides nothing."""
+
+    server: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +172,19 @@ class Tick:
 
 
 Event = (
-    Ready | Begun | Started | StartFailed | Exited | Stopping | Over | Lost | Regained | Interrupt | StopAsked | Tick
+    Ready
+    | Begun
+    | Started
+    | Reached
+    | StartFailed
+    | Exited
+    | Stopping
+    | Over
+    | Lost
+    | Regained
+    | Interrupt
+    | StopAsked
+    | Tick
 )
 
 

@@ -6,6 +6,7 @@ Facts: facts/launch 1.6, 3.1, 3.2, 12.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Final
 
@@ -233,3 +234,30 @@ _RULES: Final[Mapping[str, Callable[[str, Generation], Fault]]] = {
     "MASTER_ADDR": _own_address,
     "MASTER_PORT": _between(1, _LAST_PORT),
 }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InForce:
+    """The value of a variable as a job gets it, and where it comes from."""
+
+    value: int
+    source: Text
+
+
+_HCCL_DEFAULTS: Final = {"HCCL_RDMA_TC": 132, "HCCL_RDMA_SL": 4}  # facts/launch 3.1
+_BOUNDS: Final = {"HCCL_RDMA_TC": 255, "HCCL_RDMA_SL": 7}
+
+
+def number_in_force(name: str, job: Mapping[str, str], shell: Mapping[str, str]) -> InForce | None:
+    """Return what a job gets: `job: env:` wins over a server's shell, that over HCCL's own default.
+
+    None for a value that HCCL refuses. Only for HCCL_RDMA_TC and HCCL_RDMA_SL.
+    """
+    for values, source in (
+        (job, Text("job: env: of cluster.yaml", "cluster.yaml 的 job: env:")),
+        (shell, Text("the server's shell", "服务器 shell")),
+    ):
+        if name in values:
+            number = _number(values[name])
+            return InForce(value=number, source=source) if number is not None and number <= _BOUNDS[name] else None
+    return InForce(value=_HCCL_DEFAULTS[name], source=Text("HCCL's default", "HCCL 默认值"))

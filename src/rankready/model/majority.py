@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from rankready.model.place import Place
 
@@ -25,3 +25,14 @@ def outliers(values: Mapping[Place, T]) -> tuple[Place, ...]:
     """Return the places that differ from the majority, all of them on a tie, in the order given."""
     most = majority(values)
     return tuple(place for place, value in values.items() if value != most)
+
+
+def mixed(values: Mapping[Place, T]) -> Iterator[tuple[Place, T, tuple[T, ...]]]:
+    """Yield each outlier with its own value and what others hold: the majority's, or on a tie every other value.
+
+    Other values come in the order in which they are first met.
+    """
+    most = majority(values)
+    for place in outliers(values):
+        own = values[place]
+        yield place, own, (most,) if most is not None else tuple(v for v in dict.fromkeys(values.values()) if v != own)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
+
+_KEPT = 1 << 17  # places of large clusters: one object each makes every look-up by place an identity test
 
 
 class PlaceKind(StrEnum):
@@ -15,6 +18,8 @@ class PlaceKind(StrEnum):
     LEAF = "leaf"
     PORT = "port"
     FILE = "file"  # a line of a file on this machine; ``name`` is its path, ``device`` the line
+
+    __hash__ = str.__hash__  # the enum's own is Python code, and places are hashed millions of times
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -50,11 +55,13 @@ class Place:
                 return self
 
 
+@lru_cache(maxsize=_KEPT)
 def server_place(name: str) -> Place:
     """Name a server."""
     return Place(PlaceKind.SERVER, name)
 
 
+@lru_cache(maxsize=_KEPT)
 def device_place(server: str, device: int) -> Place:
     """Name a device by its physical id."""
     return Place(PlaceKind.DEVICE, server, device=device)

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
 
+from rankready.model.text import Text
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -27,10 +29,16 @@ class GapKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Asked but not learned, and why."""
+    """Asked but not learned, and why; ``zh`` the same in Chinese, empty where the reason is a program's own words."""
 
     reason: str
     kind: GapKind = GapKind.UNKNOWN
+    zh: str = ""
+
+    @property
+    def why(self) -> Text:
+        """The reason in both languages."""
+        return Text(en=self.reason, zh=self.zh or self.reason)
 
 
 Key = tuple["Place", type]

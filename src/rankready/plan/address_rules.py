@@ -6,6 +6,7 @@ from ipaddress import IPv4Interface, IPv6Interface
 from typing import TYPE_CHECKING
 
 from rankready.model.change import Problem
+from rankready.model.text import Text
 from rankready.plan.layout import host_addresses
 from rankready.plan.ranges import (
     NO_UNICAST,
@@ -21,7 +22,8 @@ from rankready.plan.ranges import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rankready.model.addressing import DeviceAddressing
+    from rankready.kind.product import Product
+    from rankready.model.addressing import DeviceAddressing, Network
     from rankready.model.place import Place
     from rankready.plan.scene import Scene
 
@@ -87,22 +89,31 @@ def reserved_range(scene: Scene) -> Iterator[Problem]:
     plane = scene.cluster.parameter_plane
     for network in (*(s.network for s in plane.segments), *((plane.pool,) if plane.pool is not None else ())):
         if inside := next((r for r in closed if within(network, r)), None):
+            closed_to = _closed_to(scene.product, inside)
             yield _one(
                 "reserved_range",
                 scene.cluster.place,
-                f"{network} lies in {inside}, which {scene.product.name} can't use for devices",
-                f"{network} 位于 {inside} 内，{scene.product.name} 的设备不能使用该范围",
+                f"{network} lies in {inside}, which {closed_to.en}",
+                f"{network} 位于 {inside} 内，{closed_to.zh}",
             )
     for place, claim in scene.claims.items():
         if by_family[claim.interface.version].holds(int(claim.interface)):
             inside = next(r for r in closed if claim.interface.ip in r)
+            closed_to = _closed_to(scene.product, inside)
             yield _one(
                 "reserved_range",
                 place,
-                f"{claim.interface.ip} planned for {place} lies in {inside}, "
-                f"which {scene.product.name} can't use for devices",
-                f"{place} 的规划地址 {claim.interface.ip} 位于 {inside} 内，{scene.product.name} 的设备不能使用该范围",
+                f"{claim.interface.ip} planned for {place} lies in {inside}, which {closed_to.en}",
+                f"{place} 的规划地址 {claim.interface.ip} 位于 {inside} 内，{closed_to.zh}",
             )
+
+
+def _closed_to(product: Product, network: Network) -> Text:
+    note = product.mode_note if network in product.open_in_amp else None
+    return Text(
+        en=f"{product.name} can't use for devices" + (f" {note.en}" if note else ""),
+        zh=f"{product.name} 的设备不能使用该范围" + (f"（{note.zh}）" if note else ""),
+    )
 
 
 def gateway_outside_segment(scene: Scene) -> Iterator[Problem]:

@@ -17,6 +17,7 @@ from rankready.model.observed.device import (
 from rankready.model.observed.host import HccnConf
 from rankready.model.place import server_place
 from rankready.model.snapshot import GapKind
+from rankready.model.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -43,18 +44,18 @@ def changes(cluster: Cluster, seen: Seen) -> Plan:
     it (facts/hccn 3.1). What is not planned is left alone: the tool can't delete a gateway or a target.
     """
     found: list[Change] = []
-    unread: list[tuple[Place, str]] = []
+    unread: list[tuple[Place, Text]] = []
     for server in cluster.servers:
         files, gap = _conf(server.name, seen)
         if gap is not None:
-            unread.append((server.place, f"hccn.conf: {gap.reason}"))
+            unread.append((server.place, _about("hccn.conf", gap)))
         for place in server.device_places():
             planned = cluster.planned(place)
             if planned is None:
-                unread.append((place, "nothing is planned for it"))
+                unread.append((place, Text(en="nothing is planned for it", zh="没有为其规划任何值")))
                 continue
             reason = _unread(place, planned, seen)
-            if reason:
+            if reason is not None:
                 unread.append((place, reason))
                 continue
             conf = None if files is None else files.get(place.device, {})
@@ -89,32 +90,42 @@ def _address_change(device: _Device) -> Change | None:
     fact = device.seen.at(device.place, _address_fact(device.planned))
     before = None if fact is None else fact.interface
     reason = _address_reason(before, planned) or _conf_reason(device, 0, 1)
-    if not reason:
+    if reason is None:
         return None
     lost = _lost_gateway(device)
+    if lost is not None:
+        reason = Text(en=f"{reason.en}; {lost.en}", zh=f"{reason.zh}；{lost.zh}")
     return Change(
         place=device.place,
         what=What.ADDRESS,
         before="" if before is None else str(before),
         after=str(planned),
-        reason=f"{reason}; {lost}" if lost else reason,
+        reason=reason.en,
+        reason_zh=reason.zh,
     )
 
 
-def _address_reason(before: Interface | None, planned: Interface) -> str:
+_NOT_SET = Text(en="not set", zh="未设置")
+_SET_AGAIN = Text(en="set again: a change of address drops it", zh="重新设置：更改地址会使其丢失")
+
+
+def _address_reason(before: Interface | None, planned: Interface) -> Text | None:
     if before is None:
-        return "not set"
+        return _NOT_SET
     if before.ip != planned.ip:
-        return "address differs"
-    return "netmask differs" if before.network != planned.network else ""
+        return Text(en="address differs", zh="地址不同")
+    return Text(en="netmask differs", zh="掩码不同") if before.network != planned.network else None
 
 
-def _lost_gateway(device: _Device) -> str:
+def _lost_gateway(device: _Device) -> Text | None:
     """No gateway is planned, and the one that is there will not survive the address."""
     fact = device.seen.at(device.place, _gateway_fact(device.planned))
     if fact is None or device.planned.gateway is not None or fact.address in device.planned.interface.network:
-        return ""
-    return f"gateway {fact.address} lies outside the planned segment and will be dropped"
+        return None
+    return Text(
+        en=f"gateway {fact.address} lies outside the planned segment and will be dropped",
+        zh=f"网关 {fact.address} 不在规划网段内，将被丢弃",
+    )
 
 
 def _gateway_change(device: _Device, *, again: bool) -> Change | None:
@@ -123,8 +134,8 @@ def _gateway_change(device: _Device, *, again: bool) -> Change | None:
         return None
     fact = device.seen.at(device.place, _gateway_fact(device.planned))
     reason = _value_reason(None if fact is None else fact.address, planned) or _conf_reason(device, 2)
-    if not reason and again:
-        reason = "set again: a change of address drops it"
+    if reason is None and again:
+        reason = _SET_AGAIN
     return _change(device, What.GATEWAY, before=None if fact is None else fact.address, after=planned, reason=reason)
 
 
@@ -138,32 +149,34 @@ def _target_change(device: _Device) -> Change | None:
     return _change(device, What.NETDETECT, before=before, after=planned, reason=reason)
 
 
-def _value_reason(before: Address | None, planned: Address) -> str:
+def _value_reason(before: Address | None, planned: Address) -> Text | None:
     if before is None:
-        return "not set"
-    return "" if before == planned else "differs"
+        return _NOT_SET
+    return None if before == planned else Text(en="differs", zh="不同")
 
 
-def _change(device: _Device, what: What, *, before: Address | None, after: Address, reason: str) -> Change | None:
-    if not reason:
+def _change(
+    device: _Device, what: What, *, before: Address | None, after: Address, reason: Text | None
+) -> Change | None:
+    if reason is None:
         return None
     old = "" if before is None else str(before)
-    return Change(place=device.place, what=what, before=old, after=str(after), reason=reason)
+    return Change(place=device.place, what=what, before=old, after=str(after), reason=reason.en, reason_zh=reason.zh)
 
 
-def _conf_reason(device: _Device, *columns: int) -> str:
-    """Say how the file's lines differ from the plan; empty when they don't, or when the file is not known."""
+def _conf_reason(device: _Device, *columns: int) -> Text | None:
+    """Say how the file's lines differ from the plan; None when they don't, or when the file is not known."""
     if device.conf is None:
-        return ""
+        return None
     keys = _KEYS[device.planned.interface.version]
     for column in columns:
         line = device.conf.get(keys[column])
         name = f"{keys[column]}_{device.place.device}"
         if line is None:
-            return f"hccn.conf has no {name}"
+            return Text(en=f"hccn.conf has no {name}", zh=f"hccn.conf 中没有 {name}")
         if not _line_says(line, column, device.planned):
-            return f"hccn.conf has another {name}"
-    return ""
+            return Text(en=f"hccn.conf has another {name}", zh=f"hccn.conf 中的 {name} 与规划不同")
+    return None
 
 
 def _line_says(line: str, column: int, planned: DeviceAddressing) -> bool:
@@ -192,16 +205,20 @@ def _conf(server: str, seen: Seen) -> tuple[dict[int, dict[str, str]] | None, Ga
     return by_device, None
 
 
-def _unread(place: Place, planned: DeviceAddressing, seen: Seen) -> str:
-    """Return why something that is planned could not be compared; empty when all of it was read."""
+def _unread(place: Place, planned: DeviceAddressing, seen: Seen) -> Text | None:
+    """Return why something that is planned could not be compared; None when all of it was read."""
     needed: list[tuple[str, type]] = [("address", _address_fact(planned))]
     needed += [("gateway", _gateway_fact(planned))] if planned.gateway is not None else []
     needed += [("netdetect", NetDetect)] if planned.netdetect is not None else []
     for name, fact in needed:
         gap = seen.gap(place, fact)
         if gap is not None and gap.kind is not GapKind.UNSET:
-            return f"{name}: {gap.reason}"
-    return ""
+            return _about(name, gap)
+    return None
+
+
+def _about(name: str, gap: Gap) -> Text:
+    return Text(en=f"{name}: {gap.why.en}", zh=f"{name}：{gap.why.zh}")
 
 
 def _address_fact(planned: DeviceAddressing) -> type[DeviceAddress | DeviceAddressV6]:

@@ -57,6 +57,11 @@ def too_many_listed(cluster: Cluster, product: Product) -> Iterator[Problem]:
             return
 
 
+def most_listed(cluster: Cluster) -> int:
+    """Return how many segments without positions are listed for the server that has the most of them."""
+    return max((len(by_rule) for _, (_, by_rule) in _by_server(cluster)), default=0)
+
+
 _Listed = tuple[dict[int, int], list[int]]
 
 

@@ -67,7 +67,9 @@ def spans(pairs: Iterable[tuple[int, int]]) -> Spans:
 
 def ends(network: Network) -> tuple[int, int]:
     """Return the first and last number of a network."""
-    return int(network.network_address), int(network.broadcast_address)
+    first = int(network.network_address)
+    # ``broadcast_address`` makes an address of it, and a network of 32,768 devices is asked several times each
+    return first, first + (1 << (network.max_prefixlen - network.prefixlen)) - 1
 
 
 def all_ends(networks: Sequence[Network], version: int) -> list[tuple[int, int]]:

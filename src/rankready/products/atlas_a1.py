@@ -44,6 +44,7 @@ PRODUCT = Product(
     ),
     # facts/hccn 7.3: 1 always, 2 on A1 and A2, 3-5 on A1 in SMP mode
     reserved=tuple(IPv4Network(f"192.168.{n}.0/24") for n in range(1, 6)),
+    open_in_amp=tuple(IPv4Network(f"192.168.{n}.0/24") for n in range(3, 6)),
     avoided=(IPv4Network("192.168.0.0/21"),),  # facts/hccn 1, rule 9
     legal_counts=(1, 2, 4, 8),
     counts_rule=Text(

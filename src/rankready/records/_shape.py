@@ -50,6 +50,7 @@ class VerdictShape(Shape, frozen=True, kw_only=True):
     outcome: Outcome
     findings: tuple[FindingShape, ...] = ()
     reason: str = ""
+    reason_zh: str = ""
 
 
 class ChangeShape(Shape, frozen=True, kw_only=True):
@@ -60,6 +61,7 @@ class ChangeShape(Shape, frozen=True, kw_only=True):
     before: str | None
     after: str
     reason: str = ""
+    reason_zh: str = ""
 
 
 class ProblemShape(Shape, frozen=True, kw_only=True):
@@ -76,7 +78,7 @@ class PlanShape(Shape, frozen=True, kw_only=True):
 
     changes: tuple[ChangeShape, ...] = ()
     problems: tuple[ProblemShape, ...] = ()
-    unread: tuple[tuple[str, str], ...] = ()
+    unread: tuple[tuple[str, ...], ...] = ()  # place, reason, and the reason in Chinese where it was kept
 
 
 class StepShape(Shape, frozen=True, kw_only=True):

@@ -148,6 +148,7 @@ def _verdict_shape(verdict: Verdict) -> VerdictShape:
         outcome=verdict.outcome,
         findings=tuple(_finding_shape(f) for f in verdict.findings),
         reason=verdict.reason,
+        reason_zh=verdict.reason_zh,
     )
 
 
@@ -168,14 +169,21 @@ def _finding_shape(finding: Finding) -> FindingShape:
 def _plan_shape(plan: Plan) -> PlanShape:
     return PlanShape(
         changes=tuple(
-            ChangeShape(place=write_place(c.place), what=c.what, before=c.before, after=c.after, reason=c.reason)
+            ChangeShape(
+                place=write_place(c.place),
+                what=c.what,
+                before=c.before,
+                after=c.after,
+                reason=c.reason,
+                reason_zh=c.reason_zh,
+            )
             for c in plan.changes
         ),
         problems=tuple(
             ProblemShape(rule=p.rule, places=tuple(map(write_place, p.places)), message=p.message, zh=p.zh)
             for p in plan.problems
         ),
-        unread=tuple((write_place(place), reason) for place, reason in plan.unread),
+        unread=tuple((write_place(place), reason.en, reason.zh) for place, reason in plan.unread),
     )
 
 
@@ -205,6 +213,7 @@ def _verdict(shape: VerdictShape) -> Verdict:
         outcome=shape.outcome,
         findings=tuple(_finding(f) for f in shape.findings),
         reason=shape.reason,
+        reason_zh=shape.reason_zh,
     )
 
 
@@ -225,12 +234,19 @@ def _finding(shape: FindingShape) -> Finding:
 def _plan(shape: PlanShape) -> Plan:
     return Plan(
         changes=tuple(
-            Change(place=read_place(c.place), what=c.what, before=c.before, after=c.after, reason=c.reason)
+            Change(
+                place=read_place(c.place),
+                what=c.what,
+                before=c.before,
+                after=c.after,
+                reason=c.reason,
+                reason_zh=c.reason_zh,
+            )
             for c in shape.changes
         ),
         problems=tuple(
             Problem(rule=p.rule, places=tuple(map(read_place, p.places)), message=p.message, zh=p.zh)
             for p in shape.problems
         ),
-        unread=tuple((read_place(place), reason) for place, reason in shape.unread),
+        unread=tuple((read_place(place), Text(en=en, zh=zh[0] if zh else en)) for place, en, *zh in shape.unread),
     )

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from rankready.model.finding import Certainty, Outcome
+from rankready.model.finding import Certainty, Outcome, Severity
 from rankready.model.hostlist import fold
 from rankready.model.place import PlaceKind
 from rankready.reports._escape import escape, say
@@ -98,11 +98,15 @@ def _each(record: Record, lang: Lang) -> Iterator[tuple[Key, Group]]:
         outcome = verdict.outcome
         if outcome not in _RANK:
             continue
+        unknown = outcome is Outcome.UNKNOWN
         for finding in verdict.findings:
+            if unknown and finding.severity is not Severity.WARNING:
+                continue
+            shown = Outcome.WARN if unknown else outcome
             yield (
-                (outcome, finding.code, shape(finding.message.en)),
+                (shown, finding.code, shape(finding.message.en)),
                 Group(
-                    outcome=outcome,
+                    outcome=shown,
                     codes=(finding.code,),
                     places=(finding.place,),
                     message=say(finding.message, lang),
@@ -110,8 +114,8 @@ def _each(record: Record, lang: Lang) -> Iterator[tuple[Key, Group]]:
                     certainty=finding.certainty,
                 ),
             )
-        if not verdict.findings:
-            reason = say(verdict.reason, lang)
+        if unknown or not verdict.findings:
+            reason = say(verdict.why, lang)
             group = Group(outcome=outcome, codes=(verdict.code,), places=(verdict.place,), message=reason)
             yield (outcome, "", shape(verdict.reason)), group
 

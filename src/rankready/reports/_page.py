@@ -42,6 +42,11 @@ th { color: var(--soft); font-weight: 600; white-space: nowrap; } td.n, th.n { t
 .grid th { writing-mode: vertical-rl; transform: rotate(180deg); font-size: .8em; padding: 7px 2px; }
 .grid td.name { text-align: left; font-weight: 400; padding-left: 0; }
 .grid td.fail, .grid td.unknown, .grid td.warn { background: var(--ground); border-radius: 3px; }
+.lanes { font: 11px ui-monospace, "Cascadia Mono", Menlo, Consolas, monospace; max-width: none; }
+.lanes text { fill: var(--ink); } .lanes text.start, .lanes text.end, .lanes text.fault { text-anchor: middle; }
+.lanes rect { fill: var(--soft); } .lanes rect.open { opacity: .35; } .lanes circle { fill: var(--warn); }
+.lanes .cause rect, .lanes .cause circle, .lanes .cause text, .lanes text.fault { fill: var(--fail); }
+.lanes line { stroke: var(--line); } .lanes line.fault { stroke: var(--fail); stroke-dasharray: 3 2; }
 .pick { position: absolute; opacity: 0; } .langs { float: right; color: var(--soft); }
 .langs label { cursor: pointer; padding: 2px 6px; border-radius: 4px; }
 #en:checked ~ * .zh, #zh:checked ~ * .en { display: none; }
@@ -93,6 +98,25 @@ PAGE = """
 </section>{% endif %}
 {% if cause.en %}<section><h2>{{ t("Cause", "原因") }}</h2>
 <pre class="en">{{ cause.en }}</pre><pre class="zh">{{ cause.zh }}</pre></section>{% endif %}
+{% if lanes.lanes %}<section><h2>{{ t("Ranks in time", "各 rank 时间线") }}</h2>
+<div class="scroll"><svg class="lanes" viewBox="0 0 {{ lanes.width }} {{ lanes.height }}" width="{{ lanes.width }}"
+ height="{{ lanes.height }}" role="img" aria-label="ranks in time">
+{% for m in lanes.marks %}<line class="{{ m.class }}" x1="{{ m.x }}" x2="{{ m.x }}" y1="16" y2="{{ lanes.height }}"/>
+<text class="{{ m.class }}" x="{{ m.x }}" y="{{ 24 if m.class == "fault" else 12 }}">{{ m.text }}</text>
+{% endfor %}{% for l in lanes.lanes %}<g class="{{ l.class }}"><title>{{ l.whole }}</title>
+<text x="4" y="{{ l.y + 11 }}">{{ l.label }}</text>
+<rect x="{{ l.x1 }}" y="{{ l.y + 4 }}" width="{{ (l.x2 - l.x1)|round(1) }}" height="6"{% if not l.ended %} class="open"
+{%- endif %}/>{% if l.sign is not none %}<circle cx="{{ l.sign }}" cy="{{ l.y + 7 }}" r="4"/>{% endif %}</g>
+{% endfor %}</svg></div>{% if lanes.lanes_left %}<p>{{ t("and more:", "另有：") }} {{ lanes.lanes_left }}</p>{% endif %}
+<p class="meta">{{ t("bar: start to end (pale: no end on record); dot: first sign; line: the first fault",
+"条：启动至结束（浅色：无结束记录）；点：首个迹象；竖线：首个故障") }}</p>
+<details><summary>{{ t("As a table", "表格") }}</summary><div class="scroll"><table>
+<thead><tr><th>rank</th><th>{{ t("server", "服务器") }}</th><th>{{ t("first sign", "首个迹象") }}</th><th></th>
+<th>{{ t("ended", "结束") }}</th><th></th></tr></thead>
+{% for r in lanes.rows %}<tr{% if r.cause %} class="fail"{% endif %}><td>{{ r.ranks }}</td>
+<td class="where">{{ r.server }}</td><td>{{ r.sign }}</td><td>{{ both(r.what) }}</td><td>{{ r.ended }}</td>
+<td>{{ both(r.end) }}</td></tr>
+{% endfor %}</table></div></details></section>{% endif %}
 {% if job.en or ranks %}<section><h2>{{ t("Job", "作业") }}</h2>
 {% if job.en %}<pre class="en">{{ job.en }}</pre><pre class="zh">{{ job.zh }}</pre>{% endif %}
 {% if ranks %}<details{% if ranks_bad %} open{% endif %}><summary>{{ t("Ranks", "各 rank") }}</summary>
@@ -119,6 +143,17 @@ PAGE = """
 {% if problems %}<section><h2>{{ t("What forbids the plan", "规划无法执行的原因") }}</h2>
 {% for p in problems %}<div class="finding fail"><code>{{ p.rule }}</code> <span class="where">{{ p.where }}</span>
 <div>{{ both(p.message) }}</div></div>{% endfor %}</section>{% endif %}
+{% if moves %}<section><h2>{{ t("Cables to move", "要移动的线缆") }}</h2><ol>
+{% for m in moves %}<li>{{ both(m) }}</li>
+{% endfor %}</ol></section>{% endif %}
+{% if cables %}<section><h2>{{ t("Cables", "线缆") }}</h2>
+<details{% if cables_wrong %} open{% endif %}><summary>{{ t("Ports and devices", "端口与设备") }}</summary>
+<div class="scroll"><table><thead><tr><th>{{ t("switch", "交换机") }}</th><th>{{ t("port", "端口") }}</th>
+<th>{{ t("device", "设备") }}</th><th class="n">PVID</th><th>{{ t("wrong", "异常") }}</th></tr></thead>
+{% for c in cables %}<tr><td class="where">{{ c.leaf }}</td><td class="where">{{ c.port or c.reason }}</td>
+<td class="where">{{ c.device }}</td><td class="n">{{ c.pvid }}</td><td class="fail">{{ c.codes }}</td></tr>
+{% endfor %}</table></div>{% if cables_left %}<p>{{ t("and more:", "另有：") }} {{ cables_left }}</p>{% endif %}
+</details></section>{% endif %}
 {% if suspects %}<section><h2>{{ t("Suspects", "疑点") }}</h2><div class="scroll"><table>
 <thead><tr><th>{{ t("places", "位置") }}</th><th>{{ t("kind", "类型") }}</th><th>{{ t("certainty", "把握") }}</th>
 <th>{{ t("witnesses", "见证") }}</th><th>{{ t("next test", "下一步测试") }}</th></tr></thead>
@@ -135,7 +170,7 @@ PAGE = """
 <thead><tr><th></th><th>{{ t("place", "位置") }}</th><th>{{ t("what", "项目") }}</th><th>{{ t("seen", "现状") }}</th>
 <th>{{ t("planned", "规划") }}</th><th>{{ t("why", "原因") }}</th></tr></thead>
 {% for c in changes %}<tr><td>{{ c.sign }}</td><td class="where">{{ c.place }}</td><td>{{ c.what }}</td>
-<td class="where">{{ both(c.before) }}</td><td class="where">{{ c.after }}</td><td>{{ c.reason }}</td></tr>
+<td class="where">{{ both(c.before) }}</td><td class="where">{{ c.after }}</td><td>{{ both(c.reason) }}</td></tr>
 {% endfor %}</table></div>{% if changes_left %}<p>{{ t("and more:", "另有：") }} {{ changes_left }}</p>
 {% endif %}</section>{% endif %}
 {% if tally %}<section><h2>{{ t("Verdicts by check", "各检查的结论") }}</h2><div class="scroll"><table>

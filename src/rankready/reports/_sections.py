@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 MOST_FINDINGS = 5
 CHANGERS = ("apply", "firewall")  # steps whose exit 1 means pending changes when nothing may be changed
 _ALONE = 6  # so few changes are shown one by one
+_ASKED = re.compile(r"^\S+?(?:: |：)")
 _INDENT = " " * 7
 _TIMES = " ×"
 _GAP = 2  # between columns
@@ -126,7 +128,7 @@ def _change_row(group: list[Change], lang: Lang) -> tuple[str, ...]:
     after = _span([escape(c.after) for c in group])
     count = f"{_TIMES}{len(group):,}" if len(group) > 1 else ""
     reasons = {c.reason for c in group}
-    reason = escape(first.reason) if len(reasons) == 1 and first.reason else ""
+    reason = escape(first.why.to(lang)) if len(reasons) == 1 and first.reason else ""
     where = places_text((c.place for c in group), 2) + count
     if before == after:  # the device carries it already; what is missing is its entry in the file
         return (f" {_sign(first)} {first.what.value}", where, after, reason)
@@ -148,8 +150,9 @@ def unread(plan: Plan, logins: Mapping[str, str], lang: Lang, width: int) -> Sec
     """Return what could not be read, by reason, and how to log in where nobody answered."""
     mark = words.MARKS[Outcome.UNKNOWN].to(lang)
     by_reason: dict[str, list[Place]] = {}
-    for place, reason in plan.unread:
-        why = reason.partition(": ")[2]  # "address: server2 (...): no answer": what was asked is of no account
+    for place, told in plan.unread:
+        reason = told.to(lang)
+        why = _ASKED.sub("", reason)  # "address: server2 (...): no answer": what was asked is of no account
         by_reason.setdefault(why if place.name in why else reason, []).append(place)
     items = []
     for reason, places in by_reason.items():

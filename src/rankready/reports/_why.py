@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankready.model.hostlist import fold
+from rankready.model.hostlist import fold, number_runs
 from rankready.model.text import Text
 from rankready.reports import _words as words
 from rankready.reports._escape import escape
@@ -24,6 +24,7 @@ _CERTAINTY = {
     "likely": Text(en="likely", zh="很可能"),
     "maybe": Text(en="maybe", zh="可能"),
 }
+_CONFIRM = Text(en="to confirm: ", zh="确认：")
 _HEADINGS = {
     "cause": Text(en="first fault: ", zh="根因："),
     "suspect": Text(en="suspected: ", zh="疑似："),
@@ -51,9 +52,20 @@ def _cause(extra: Mapping[str, Json], lang: Lang, width: int) -> Section:
         items += _suspects(extra, lang, width)
     for piece in _objects(extra.get("evidence"))[:_EVIDENCE]:
         items.append((clip(f"   {_place(piece)}  {words.either(piece.get('text'), lang)}", width),))
+    if told := _confirmation(extra, lang):
+        items.append(tuple(hang("   ", told, width)))
     if extra.get("remedy"):
         items.append(tuple(hang(f"   {words.NEXT.to(lang)}", words.either(extra["remedy"], lang), width)))
     return Section(items=tuple(items))
+
+
+def _confirmation(extra: Mapping[str, Json], lang: Lang) -> str:
+    """What the cluster itself says of the fault now; where nobody asked it, the command that does."""
+    seen = _object(extra.get("confirmation"))
+    if seen:
+        return words.either(seen.get("text"), lang)
+    command = escape(str(extra.get("confirm") or ""))
+    return f"{_CONFIRM.to(lang)}{command}" if command else ""
 
 
 def _about(cause: Mapping[str, Json], lang: Lang) -> str:
@@ -63,7 +75,7 @@ def _about(cause: Mapping[str, Json], lang: Lang) -> str:
         words.either(cause.get("time"), lang),
         certainty.to(lang) if certainty else "",
         codes,
-        f"{escape(str(cause.get('code', '')))} {escape(str(cause.get('kind', '')))}".strip(),
+        f"{escape(str(cause.get('code', '')))} {escape(str(cause.get('sign') or cause.get('kind', '')))}".strip(),
     )
     return "   ".join(t for t in told if t)
 
@@ -109,7 +121,7 @@ def _timeline(extra: Mapping[str, Json], lang: Lang, width: int) -> Section:
 def _row(key: tuple[str, ...], group: list[dict[str, Json]]) -> tuple[str, ...]:
     server, sign, end, cause = key
     mark = ">" if cause == "True" else " "
-    ranks = _runs([r for row in group if isinstance(r := row.get("rank"), int)])
+    ranks = number_runs([r for row in group if isinstance(r := row.get("rank"), int)], ",")
     moment = _first(group, "first_sign") or _first(group, "ended") or ""
     return (f" {mark} rank {ranks}", escape(server), moment[11:19], end, sign)
 
@@ -128,21 +140,11 @@ def _first(rows: list[dict[str, Json]], key: str) -> str | None:
     return min((str(row[key]) for row in rows if row.get(key)), default=None)
 
 
-def _runs(ranks: list[int]) -> str:
-    runs: list[list[int]] = []
-    for rank in sorted(ranks):
-        if runs and rank == runs[-1][1] + 1:
-            runs[-1][1] = rank
-        else:
-            runs.append([rank, rank])
-    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
-
-
 def _waited(extra: Mapping[str, Json], lang: Lang, width: int) -> Section:
     found = _objects(extra.get("waited"))
     if not found or extra.get("outcome") == "unknown":
         return Section(items=())
-    ranks = _runs([r for row in found if isinstance(r := row.get("rank"), int)])
+    ranks = number_runs([r for row in found if isinstance(r := row.get("rank"), int)], ",")
     delays = [d for row in found if isinstance(d := row.get("after_s"), int | float)]
     after = ""
     if delays and max(delays) >= 1:

@@ -16,11 +16,13 @@ from rankready.model.hostlist import fold
 from rankready.model.place import PlaceKind
 from rankready.model.plain import plain
 from rankready.model.text import Lang, Text
+from rankready.reports import _cabling as cables
 from rankready.reports import _extra as parts
 from rankready.reports import _why as why
 from rankready.reports import _words as words
 from rankready.reports._escape import escape
 from rankready.reports._groups import groups, places_text
+from rankready.reports._lanes import drawing
 from rankready.reports._page import PAGE, STYLE
 from rankready.reports._sections import step_mark
 
@@ -93,6 +95,7 @@ def _context(record: Record) -> dict[str, Any]:
         "cause": _both(lambda lang: _cause(record, extra, lang)),
         "job": _both(lambda lang: _plain_lines(parts.ranks(extra, lang, _WIDE))),
         **_ranks(extra),
+        "lanes": drawing(extra),
         "remarks": _both(lambda lang: _plain_lines(parts.trouble(extra, lang, _WIDE), parts.notes(extra, lang, _WIDE))),
         "findings": _findings(record),
         "problems": [
@@ -100,6 +103,7 @@ def _context(record: Record) -> dict[str, Any]:
             for p in (plan.problems if plan is not None else ())
         ],
         "suspects": parts.suspect_rows(extra),
+        **cables.table(record, extra),
         "steps": [_step(record, s) for s in record.steps],
         "changes": [_change(c) for c in changes[:MOST_CHANGES]],
         "changes_left": max(0, len(changes) - MOST_CHANGES),
@@ -184,7 +188,7 @@ def _change(change: Change) -> dict[str, Any]:
         "what": change.what.value,
         "before": words.NOT_KNOWN if change.before is None else before,
         "after": change.after,
-        "reason": change.reason,
+        "reason": change.why,
     }
 
 

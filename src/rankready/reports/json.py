@@ -81,7 +81,7 @@ def _plan(plan: Plan) -> dict[str, Json]:
     return {
         "changes": plain(plan.changes),
         "problems": plain(plan.problems),
-        "unread": [{"place": str(place), "reason": reason} for place, reason in plan.unread],
+        "unread": [{"place": str(place), "reason": why.en, "reason_zh": why.zh} for place, why in plan.unread],
     }
 
 

@@ -24,7 +24,7 @@ def draw(record: Record, lang: Lang, width: int) -> str:
     cases += [_step_case(s) for s in record.steps]
     if record.plan is not None:
         cases += [_problem_case(p, lang) for p in record.plan.problems]
-        cases += [_case("plan", str(place), _body("error", reason)) for place, reason in record.plan.unread]
+        cases += [_case("plan", str(place), _body("error", reason.en)) for place, reason in record.plan.unread]
     counts = {kind: sum(f"    <{kind}" in c for c in cases) for kind in ("failure", "error", "skipped")}
     attributes = _attributes(
         name=f"rankready {record.verb} {record.cluster}",
@@ -47,21 +47,24 @@ def _properties(record: Record) -> str:
 
 
 def _verdict_case(verdict: Verdict, lang: Lang) -> str:
-    told = "\n".join(_told(f, lang) for f in verdict.findings) or verdict.reason
+    why = say(verdict.why, lang)
+    told = "\n".join((*(_told(f, lang) for f in verdict.findings), why)).strip("\n")
     match verdict.outcome:
         case Outcome.FAIL:
             inner = _body("failure", _headline(verdict, lang), told)
         case Outcome.UNKNOWN:
             inner = _body("error", _headline(verdict, lang), told)
         case Outcome.SKIP | Outcome.IMPLIED:
-            inner = f"    <skipped{_attributes(message=verdict.reason or verdict.outcome.value)}/>\n"
+            inner = f"    <skipped{_attributes(message=why or verdict.outcome.value)}/>\n"
         case Outcome.PASS | Outcome.WARN:
             inner = f"    <system-out>{_text(told)}</system-out>\n" if told else ""
     return _case(verdict.code, str(verdict.place), inner)
 
 
 def _headline(verdict: Verdict, lang: Lang) -> str:
-    return verdict.findings[0].message.to(lang) if verdict.findings else verdict.reason
+    if verdict.findings and verdict.outcome is not Outcome.UNKNOWN:
+        return verdict.findings[0].message.to(lang)
+    return say(verdict.why, lang)
 
 
 def _told(finding: Finding, lang: Lang) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rankready.kind.report import Report
 from rankready.model.plain import plain
+from rankready.reports import _cabling as cables
 from rankready.reports import _extra as parts
 from rankready.reports import _sections as sections
 from rankready.reports import _why as why
@@ -54,6 +55,8 @@ def _body(record: Record, lang: Lang, width: int) -> list[Section]:
     if record.plan is not None:
         body.append(sections.problems(record.plan, lang, width))
     body += sections.findings(record, lang, width)
+    if record.verb == "cabling":
+        body += cables.sections(record, extra, lang, width)
     body += [parts.trouble(extra, lang, width), parts.suspects(extra, lang, width)]
     if record.plan is not None:
         logins = parts.logins(extra)

@@ -17,7 +17,7 @@ from rankready.runs.apply_result import Progress, grouped
 from rankready.runs.apply_server import Job, set_server, taken_addresses
 from rankready.runs.held import named, refused
 from rankready.runs.intent import remember
-from rankready.runs.journal import Journal, unfinished
+from rankready.runs.journal import Journal, changed, entries, unfinished
 from rankready.runs.lock import held
 from rankready.runs.observe import observe, questions
 from rankready.runs.plan import carried_facts, host_addresses
@@ -63,6 +63,21 @@ async def apply(site: Site, drawn: Drawn, how: How = How()) -> Record:
             return await _apply(site, drawn, hold, replace(how, force=force))
         finally:
             await server_lock.leave(site, hold)
+
+
+async def settle(site: Site, *, dry_run: bool = False) -> None:
+    """End what an interrupted apply left running on its servers, before the next plan is drawn.
+
+    A script outlives the connection that sent it; who takes its server's lock fences it off. A dry run touches
+    nothing, not even a lock. Raises Locked.
+    """
+    path = unfinished(site.home)
+    if path is None or dry_run:
+        return
+    names = changed(entries(path))
+    with held(site.home, "apply"):
+        hold = await server_lock.take(site, "apply", [s for s in site.cluster.servers if s.name in names])
+        await server_lock.leave(site, hold)
 
 
 def _touched(site: Site, drawn: Drawn) -> list[Server]:

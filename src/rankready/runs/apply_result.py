@@ -75,9 +75,9 @@ def unchanged(site: Site, drawn: Drawn, blocked: Holders, *, dry_run: bool = Fal
     return site.record("apply", 1 if blocked else exit_of(drawn.plan), plan=drawn.plan, extra=extra)
 
 
-def failed(drawn: Drawn, after: Drawn, progress: Progress) -> dict[str, tuple[str, ...]]:
+def failed(drawn: Drawn, after: Drawn, progress: Progress) -> dict[str, tuple[Text, ...]]:
     """Return server → what is not as planned there, in words; what the file alone lacks stands in ``unwritten``."""
-    found: dict[str, dict[str, list[str]]] = {name: {gap.reason: []} for name, gap in progress.lost.items()}
+    found: dict[str, dict[Text, list[str]]] = {name: {gap.why: []} for name, gap in progress.lost.items()}
     touched = grouped(drawn.plan.changes)
     for change in after.plan.changes:
         if change.place.name in progress.done and change.place.name not in progress.lost and not _file_only(change):
@@ -85,20 +85,27 @@ def failed(drawn: Drawn, after: Drawn, progress: Progress) -> dict[str, tuple[st
             found.setdefault(change.place.name, {}).setdefault(why, []).append(f"{change.place} {change.what}")
     for place, reason in after.plan.unread:
         if place.name in progress.done and place.name in touched and place.name not in progress.lost:
-            found.setdefault(place.name, {}).setdefault(f"could not be read back: {reason}", []).append(str(place))
+            why = Text(en=f"could not be read back: {reason.en}", zh=f"未能回读：{reason.zh}")
+            found.setdefault(place.name, {}).setdefault(why, []).append(str(place))
     return {name: tuple(_line(why, where) for why, where in whys.items()) for name, whys in found.items()}
 
 
-def _line(why: str, where: Sequence[str]) -> str:
-    return f"{', '.join(fold(where))}: {why}" if where else why
+def _line(why: Text, where: Sequence[str]) -> Text:
+    if not where:
+        return why
+    places = ", ".join(fold(where))
+    return Text(en=f"{places}: {why.en}", zh=f"{places}：{why.zh}")
 
 
-def _why(change: Change, after: Drawn, progress: Progress) -> str:
+def _why(change: Change, after: Drawn, progress: Progress) -> Text:
     gap = progress.refusals.get((change.place, change.what))
     if gap is not None:
-        return gap.reason
+        return gap.why
     now = value(Seen(after.snapshot), change.place, change.what, six=ipv6(after.cluster))
-    return f"accepted, but the device reads back {now or 'nothing'}, planned {change.after}"
+    return Text(
+        en=f"accepted, but the device reads back {now or 'nothing'}, planned {change.after}",
+        zh=f"工具已接受，但设备回读为 {now or '空'}，规划为 {change.after}",
+    )
 
 
 def _file_only(change: Change) -> bool:

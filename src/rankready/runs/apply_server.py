@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rankready.model.observed.host import HccnConfText
 from rankready.model.snapshot import Gap, GapKind, Seen
+from rankready.model.text import Text
 from rankready.plan.order import ordered
 from rankready.runs.carried import addresses, values
 from rankready.runs.intent import ipv6
@@ -58,8 +59,13 @@ async def set_server(job: Job, server: Server, session: Session, changes: Sequen
     conf = seen.at(server.place, HccnConfText)
     if conf is None and not seen.unset(server.place, HccnConfText):
         gap = seen.gap(server.place, HccnConfText)
-        why = f"its file was not read, so it could not be put back: {gap.reason if gap else ''}"
-        return {(c.place, c.what): Gap(why, GapKind.DENIED) for c in changes}
+        told = gap.why if gap else Text(en="", zh="")
+        refused = Gap(
+            f"its file was not read, so it could not be put back: {told.en}",
+            GapKind.DENIED,
+            f"未读到其文件，因而无法恢复：{told.zh}",
+        )
+        return {(c.place, c.what): refused for c in changes}
     job.journal.write(
         "before",
         server=server.name,

@@ -7,12 +7,14 @@ start listeners, one to connect. Above 32 servers each tries a spread of peers i
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import secrets
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rankready.model.ports import HCCL_PORTS, host_address
+from rankready.model.errors import Unreachable
+from rankready.model.ports import HCCL_PORTS, PORT_RANGE, hccl_ports, host_address
 from rankready.model.snapshot import Gap
 from rankready.model.text import Text
 from rankready.runs import python_agent
@@ -30,6 +32,7 @@ ALL_PAIRS = 32
 TIMEOUT_S = 3.0
 LISTEN_S = 180
 START_S = 20.0
+GONE_S = 10.0
 STEPS = (0, 7, 15, HCCL_PORTS - 1)  # of HCCL's ports, those tried: the first, one per card, the last
 
 
@@ -67,6 +70,7 @@ class _Ear:
     """A listener that is up."""
 
     channel: Channel
+    nonce: str
     free: int
 
 
@@ -76,19 +80,25 @@ async def connect_test(site: Site) -> Tested:
         site.say(Text(en="no connection test: the cluster is simulated", zh="未做连接测试：集群为模拟环境"))
         return Tested()
     placed = {s.name: a for s in site.cluster.servers if (a := host_address(s)) is not None}
-    ears = await site.fleet.each(lambda server, session: _listen(site.cluster, server, session, placed))
+    if len(placed) > 1 and len(set(placed.values())) == 1:
+        return Tested()  # one host: nothing stands between it and itself
+    servers = site.cluster.servers
+    ears = await site.fleet.each(lambda server, session: _listen(site.cluster, server, session, placed), servers)
     try:
         up = {name: ear for name, ear in ears.items() if isinstance(ear, _Ear)}
         absent = {name: ear.reason for name, ear in ears.items() if isinstance(ear, Gap)}
         return await _connect(site, up, placed, absent)
     finally:
-        await asyncio.gather(*(python_agent.leave(ear.channel) for ear in ears.values() if isinstance(ear, _Ear)))
+        await asyncio.gather(*(_dismiss(ear) for ear in ears.values() if isinstance(ear, _Ear)))
 
 
 def ports_to_try(cluster: Cluster, server: Server) -> tuple[int, ...]:
     """Return the job's ports that stand for all of them at this server."""
-    base = tuple(cluster.job.hccl_base_port + step for step in STEPS)
-    return (cluster.job.master_port, *base) if server == cluster.nodes()[0] else base
+    if cluster.job.env.get(PORT_RANGE) == "auto":
+        hccl: tuple[int, ...] = ()  # whatever the system lends: the free port that is tried stands for them
+    else:
+        hccl = tuple(dict.fromkeys(min(r.first + step, r.last) for r in hccl_ports(cluster.job) for step in STEPS))
+    return (cluster.job.master_port, *hccl) if server == cluster.nodes()[0] else hccl
 
 
 def peers_to_try(names: Sequence[str], index: int) -> tuple[str, ...]:
@@ -102,7 +112,7 @@ def peers_to_try(names: Sequence[str], index: int) -> tuple[str, ...]:
 
 async def _listen(cluster: Cluster, server: Server, session: Session, placed: Mapping[str, Address]) -> _Ear | Gap:
     if server.name not in placed:
-        return Gap("cluster.yaml does not tell its address")
+        return Gap("cluster.yaml does not tell its address", zh="cluster.yaml 未给出其地址")
     nonce = f"rr{secrets.token_hex(8)}"
     request = {"nonce": nonce, "version": placed[server.name].version, "seconds": LISTEN_S}
     channel = await session.open(python_agent.BOOT)
@@ -114,8 +124,10 @@ async def _listen(cluster: Cluster, server: Server, session: Session, placed: Ma
         said = None
     if said is None:
         await python_agent.leave(channel)
-        return Gap("the listener for the connection test did not start (python3?)")
-    return _Ear(channel, int(said["free"]))
+        return Gap(
+            "the listener for the connection test did not start (python3?)", zh="连接测试的监听程序未启动（python3？）"
+        )
+    return _Ear(channel, nonce, int(said["free"]))
 
 
 async def _first_answer(channel: Channel, nonce: str) -> dict[str, Any] | None:
@@ -125,6 +137,15 @@ async def _first_answer(channel: Channel, nonce: str) -> dict[str, Any] | None:
         if b"\n" in chunk and (said := python_agent.answer(out, nonce)) is not None:
             return said
     return None
+
+
+async def _dismiss(ear: _Ear) -> None:
+    """Let a listener go, and wait until it says that its ports are free: a job may be about to take them."""
+    with contextlib.suppress(TimeoutError, Unreachable):
+        async with asyncio.timeout(GONE_S):
+            await ear.channel.write(b"\n")
+            await _first_answer(ear.channel, ear.nonce)
+    await python_agent.leave(ear.channel)
 
 
 async def _connect(
@@ -175,5 +196,6 @@ async def _results(session: Session, targets: Sequence[tuple[str, int]]) -> list
     said = python_agent.answer(reply.stdout, str(request["nonce"]))
     words = [] if said is None else said.get("results", [])
     if len(words) != len(targets):
-        return Gap(f"the connection test gave no answer: {python_agent.silence(reply)}")
+        said_by = python_agent.silence(reply)
+        return Gap(f"the connection test gave no answer: {said_by}", zh=f"连接测试没有应答：{said_by}")
     return [str(w)[:40] for w in words]

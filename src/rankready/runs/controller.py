@@ -19,6 +19,7 @@ from rankready.model.job import (
     Interrupt,
     Kill,
     Phase,
+    Reached,
     Say,
     Started,
     StartFailed,
@@ -30,7 +31,8 @@ from rankready.runs.guard_file import GuardTimes, folder_of, read_answer
 from rankready.runs.guard_link import Ears, GuardLink, clock
 from rankready.runs.job_folder import JobFolder
 from rankready.runs.job_output import Lines, Tails, harmless
-from rankready.runs.job_spec import guard_spec
+from rankready.runs.job_spec import guard_spec, link_port, peers_spec
+from rankready.runs.meeting import Meeting
 from rankready.supervise.first import start_skew
 from rankready.supervise.job import begin, exit_code, step
 
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
 
 TICK_S = 0.5
 END_S = 2.0
+LINK_S = 10.0
 PROGRESS_S = 1.0
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -87,6 +90,10 @@ class Controller:
             {s: len(c) for s, c in shares.items()}, lease_s=max(times.lease_s, times.start_s), grace_s=times.grace_s
         )
         self.reasons: dict[str, str] = {}
+        self._key = secrets.token_hex(16)
+        self._running_since: float | None = None
+        self._meeting = Meeting(spec)
+        self._all_started: float | None = None
         self._told_at = 0.0
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -100,13 +107,24 @@ class Controller:
         finally:
             await self._end_tasks()
             self.lines.flush()
+        if self.state.phase is not Phase.ENDED and self.options.detach:
+            self._tell_alone()
         return self.state
 
     def leaves(self) -> bool:
-        """Tell whether the job may stay alone: all run, and every guard knows it."""
+        """Tell whether the job may stay alone: all run, every guard knows it, and whether they reach each other."""
         state = self.state
         running = state.phase is Phase.RUNNING and set(state.expected) <= state.begun
-        return self.options.detach and running and len(state.started) == sum(state.expected.values())
+        if not (self.options.detach and running and len(state.started) == sum(state.expected.values())):
+            return False
+        self._running_since = self._running_since or time.monotonic()
+        settled = all(self.links[n.server].linked is not None for n in self.spec.nodes[1:])
+        return settled or time.monotonic() - self._running_since > LINK_S
+
+    def unlinked(self) -> dict[str, str]:
+        """Return server → why its guard could not reach node 0's: a failure there is then not told to the others."""
+        far = (self.links[n.server] for n in self.spec.nodes[1:])
+        return {link.name: link.trouble or "no answer yet" for link in far if not link.linked}
 
     def exit(self) -> int:
         """Return the exit code; a detached job that runs is as planned."""
@@ -194,6 +212,55 @@ class Controller:
                 self.site.say(_failed(event.end))
             case Interrupt():
                 self.site.say(_interrupted(before))
+            case Reached() | Tick():
+                self._meet()
+
+    def _meet(self) -> None:
+        """Say how many ranks came to their meeting, as long as the job runs and some wait there."""
+        if self.state.phase is not Phase.RUNNING or self.skew() is None:
+            return
+        self._all_started = self._all_started or time.monotonic()
+        held = {name: link.held for name, link in self.links.items()}
+        if (text := self._meeting.words(self._reached(), held, time.monotonic() - self._all_started)) is not None:
+            self.site.say(text)
+
+    def _reached(self) -> dict[str, dict[int, float]]:
+        return {name: link.reached for name, link in self.links.items()}
+
+    def met(self) -> dict[str, Any]:
+        """Return how many ranks reached init, for the record."""
+        return self._meeting.told(self._reached())
+
+    def _tell_alone(self) -> None:
+        """Say who watches over a job that nobody is attached to, and what would end it with our login."""
+        if killing := ", ".join(link.name for link in self.links.values() if link.logout_kills):
+            self.site.say(
+                Text(
+                    en=f"{killing}: the server ends a user's processes at logout (KillUserProcesses of logind): "
+                    "the job ends once no login of this user is left",
+                    zh=f"{killing}：服务器会在用户注销时结束其进程（logind 的 KillUserProcesses）："
+                    "该用户没有任何登录时作业即结束",
+                )
+            )
+        apart, at = self.unlinked(), f"{self.spec.master_addr}:{link_port(self.spec)}"
+        for name, reason in apart.items():
+            self.site.say(
+                Text(
+                    en=f"{name}: its guard does not reach that of node 0 at {at}: {harmless(reason)}; a failure of one "
+                    "of the two servers ends the other's ranks only while somebody is attached",
+                    zh=f"{name}：其 guard 无法连接节点 0 的 guard（{at}）：{harmless(reason)}；"
+                    "两者之一失败时，只有在有人 attach 期间才会结束另一台服务器上的 rank",
+                )
+            )
+        if len(self.spec.nodes) > 1 and not apart:
+            lost_s = self.options.times.silence_s
+            self.site.say(
+                Text(
+                    en="left; the guards watch over each other: a failure on one server ends all, a server that is "
+                    f"silent for {lost_s:g} s counts as failed",
+                    zh=f"已离开；各 guard 互相监护：任一服务器失败即结束全部，{lost_s:g} 秒无响应的服务器视为失败",
+                )
+            )
 
     def _progress(self) -> None:
         """Say how many ranks run; at most once a second, and when all do."""
@@ -234,7 +301,9 @@ class Controller:
         if self.state.phase is not Phase.STARTING:
             self.events.put_nowait(StartFailed(server=node.server, reason="the job was given up before"))
             return
-        ready = await link.start(guard_spec(self.spec, node, self.shares[node.server], self.options.times))
+        told = guard_spec(self.spec, node, self.shares[node.server], self.options.times)
+        peers = peers_spec(self.spec, node, self.options.times, self._key)
+        ready = await link.start({**told, "peers": peers})
         if ready:
             self._spawn(link.follow(self.options.times))
 
@@ -268,6 +337,8 @@ def _signals(acts: Mapping[signal.Signals, Callable[[], None]]) -> Iterator[None
     loop = asyncio.get_running_loop()
     taken = []
     for number, act in acts.items():
+        if number == signal.SIGHUP and signal.getsignal(number) is signal.SIG_IGN:
+            continue  # nohup keeps its meaning
         with contextlib.suppress(RuntimeError, ValueError):  # not in the main thread: somebody else's signals
             loop.add_signal_handler(number, act)
             taken.append(number)

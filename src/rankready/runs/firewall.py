@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 from rankready.checks.firewall_blocks import CHECK
 from rankready.kind.check import finding, verdicts
 from rankready.model.errors import PlanError
-from rankready.model.finding import Evidence, Outcome, Severity, Verdict, exit_code
+from rankready.model.finding import Evidence, Outcome, Verdict, exit_code
+from rankready.model.observed.job_host import Cann, LocalPorts
 from rankready.model.snapshot import Gap, Seen
 from rankready.model.text import Text
 from rankready.runs import firewall_journal
-from rankready.runs.connect_test import TIMEOUT_S, connect_test
+from rankready.runs.connect_test import connect_test
+from rankready.runs.firewall_proof import proven
 from rankready.runs.firewall_steps import LANE, opening, standing, stopping, stopping_left
 from rankready.runs.lock import held
 from rankready.runs.observe import observe, questions
@@ -26,14 +28,11 @@ if TYPE_CHECKING:
     from rankready.model.command import Command, Reply
     from rankready.model.finding import Finding
     from rankready.model.record import Record
-    from rankready.runs.connect_test import Connect, Tested
     from rankready.runs.firewall_journal import Entry
     from rankready.runs.firewall_steps import Step
     from rankready.runs.site import Site
 
 AT_ONCE = 100  # calls in one script: ufw takes half a second for each, a script ten minutes at most
-
-SHOWN = 4  # peers named in one message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +50,7 @@ class Drawn:
 
 async def look(site: Site) -> Seen:
     """Ask every server what filters its traffic."""
-    return Seen(await observe(site, questions(set(CHECK.needs))))
+    return Seen(await observe(site, questions({*CHECK.needs, LocalPorts, Cann})))
 
 
 async def status(site: Site, *, strict: bool = False) -> Record:
@@ -59,10 +58,10 @@ async def status(site: Site, *, strict: bool = False) -> Record:
     return await _judged(site, await look(site), strict=strict)
 
 
-async def draw(site: Site, action: str) -> Drawn:
-    """Work out what ``open`` or ``disable`` would do; raises PlanError where a needed address is not known."""
+async def draw(site: Site, action: str, *, gloo: bool = False) -> Drawn:
+    """Work out what ``open`` (``gloo``: gloo's ports too) or ``disable`` would do."""
     seen = await look(site)
-    steps = opening(site.cluster, seen) if action == "open" else stopping(site.cluster, seen)
+    steps = opening(site.cluster, seen, gloo=gloo) if action == "open" else stopping(site.cluster, seen)
     nameless = [s.name for s in site.cluster.servers if s.address is None]
     if action == "open" and nameless and not steps and len(site.cluster.servers) > 1:
         site.say(
@@ -206,46 +205,6 @@ async def _judged(site: Site, seen: Seen, *, extra: Mapping[str, Any] | None = N
     tested = await connect_test(site)
     for name, reason in (tested.absent or {}).items():
         site.say(Text(en=f"{name}: left out of the connection test: {reason}", zh=f"{name}：未参与连接测试：{reason}"))
-    judged = tuple(_proven(v, tested) for v in verdicts((CHECK,), site.cluster, seen))
+    judged = tuple(proven(v, tested) for v in verdicts((CHECK,), site.cluster, seen))
     parts = {**(extra or {}), "connects": [c.json() for c in tested.connects]}
     return site.record("firewall", exit_code(judged, strict=strict), verdicts=judged, extra=parts)
-
-
-def _proven(verdict: Verdict, tested: Tested) -> Verdict:
-    """Join what the rules say with what connections did: a failed one is a finding, all good ones settle a doubt."""
-    failed = [c for c in tested.connects if c.target == verdict.place.name and not c.gloo and c.result != "ok"]
-    if failed:
-        found = (*verdict.findings, _unreached(verdict, failed))
-        return replace(verdict, outcome=Outcome.FAIL, findings=found, reason="")
-    doubtful = verdict.outcome in {Outcome.UNKNOWN, Outcome.SKIP, Outcome.WARN}
-    if doubtful and tested.reached(verdict.place.name):
-        return replace(verdict, outcome=Outcome.PASS, findings=(), reason="")
-    gloo = [c for c in tested.connects if c.target == verdict.place.name and c.gloo and c.result != "ok"]
-    if gloo and not verdict.findings:
-        return replace(verdict, findings=(_unreached(verdict, gloo, Severity.NOTE),))
-    return verdict
-
-
-def _unreached(verdict: Verdict, failed: Sequence[Connect], severity: Severity = Severity.ERROR) -> Finding:
-    sources = list(dict.fromkeys(c.source for c in failed))
-    ports = ", ".join(str(p) for p in dict.fromkeys(c.port for c in failed))
-    words = ", ".join(dict.fromkeys(c.result for c in failed))
-    shown = ", ".join(sources[:SHOWN]) + (f" (+{len(sources) - SHOWN})" if len(sources) > SHOWN else "")
-    gloo = severity is Severity.NOTE
-    return finding(
-        CHECK.code,
-        verdict.place,
-        Text(
-            en=f"tcp {ports} was tried from {shown}: {words}" + (" (a port as gloo groups use)" if gloo else ""),
-            zh=f"从 {shown} 尝试连接 tcp {ports}：{words}" + ("（gloo 通信组所用的端口）" if gloo else ""),
-        ),
-        remedy=Text(
-            en="rankready firewall open; if it stays so, ask for filters between the servers (switch, cloud)",
-            zh="rankready firewall open；若仍不通，请检查服务器之间的过滤（交换机、云平台）",
-        ),
-        severity=severity,
-        evidence=tuple(
-            Evidence(command=f"connect {c.source} -> {c.target}:{c.port} ({TIMEOUT_S:g} s)", excerpt=c.result)
-            for c in failed[:SHOWN]
-        ),
-    )

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rankready.model.command import Command
-from rankready.model.observed.host import Firewalld, Nft, Ufw
+from rankready.model.observed.host import Firewalld, Iptables, Nft, Ufw
+from rankready.model.observed.job_host import Cann, LocalPorts
 from rankready.model.place import server_place
-from rankready.model.ports import job_ports, peers
+from rankready.model.ports import EPHEMERAL, PortRange, hccl_ports, job_ports, peers
 from rankready.tools import firewalld as firewalld_tool
+from rankready.tools import iptables as iptables_tool
 from rankready.tools import nft as nft_tool
+from rankready.tools import sysctl as sysctl_tool
 from rankready.tools import ufw as ufw_tool
 
 if TYPE_CHECKING:
@@ -20,7 +23,6 @@ if TYPE_CHECKING:
     from rankready.model.addressing import Address
     from rankready.model.cluster import Cluster, Server
     from rankready.model.observed.host import InputFilter
-    from rankready.model.ports import PortRange
     from rankready.model.snapshot import Seen
 
 LANE = "firewall"
@@ -54,13 +56,34 @@ def unpacked(entry: Mapping[str, Any]) -> Command:
     )
 
 
-def opening(cluster: Cluster, seen: Seen) -> tuple[Step, ...]:
-    """Return what lets every peer in on the job's ports, where that is not so already."""
-    return tuple(step for server in cluster.servers for step in _open(cluster, server, seen))
+def opening(cluster: Cluster, seen: Seen, *, gloo: bool = False) -> tuple[Step, ...]:
+    """Return what lets every peer in on the job's ports, where that is not so already.
+
+    ``gloo``: on the ports too that the system lends, where gloo groups listen. Where HCCL's ports are among those that
+    it lends, they are reserved, beside what is reserved there already.
+    """
+    steps: list[Step] = []
+    for server in cluster.servers:
+        mine = [*_open(cluster, server, seen, gloo=gloo)]
+        steps += [*mine, *_reserve(cluster, server, seen, touched=bool(mine))]
+    return tuple(steps)
 
 
-def _open(cluster: Cluster, server: Server, seen: Seen) -> Iterator[Step]:
-    wanted = [(ports, address) for ports in job_ports(cluster, server) for _, address in peers(cluster, server)]
+def _reserve(cluster: Cluster, server: Server, seen: Seen, *, touched: bool) -> Iterator[Step]:
+    """Keep HCCL's ports out of what is lent (facts/launch 4, consequence 2), on servers that run jobs."""
+    fact = seen.at(server.place, LocalPorts)
+    if fact is None or not (touched or seen.at(server.place, Cann) is not None):
+        return
+    lent = [r for r in hccl_ports(cluster.job) if r.last - r.first < EPHEMERAL[1] - EPHEMERAL[0]]
+    lent = [r for r in lent if any(fact.lends(port) for port in range(r.first, r.last + 1))]
+    if lent:
+        merged = (*fact.reserved, *((r.first, r.last) for r in lent))
+        yield _step(server, "sysctl", sysctl_tool.reserve(merged), sysctl_tool.reserve(fact.reserved))
+
+
+def _open(cluster: Cluster, server: Server, seen: Seen, *, gloo: bool) -> Iterator[Step]:
+    ranges = (*job_ports(cluster, server), *((_lent(server, seen),) if gloo else ()))
+    wanted = [(ports, address) for ports in ranges for _, address in peers(cluster, server)]
     ufw, firewalld = seen.at(server.place, Ufw), seen.at(server.place, Firewalld)
     if ufw is not None and ufw.active:
         for ports, peer in _shut(ufw.filters[0], wanted):
@@ -71,6 +94,25 @@ def _open(cluster: Cluster, server: Server, seen: Seen) -> Iterator[Step]:
                 admit, retract = firewalld_tool.admit, firewalld_tool.retract
                 yield _step(server, "firewalld", admit(zone.name, peer, ports), retract(zone.name, peer, ports))
     yield from _open_chains(server, seen.at(server.place, Nft), wanted)
+    yield from _open_iptables(server, seen.at(server.place, Iptables), wanted)
+
+
+def _lent(server: Server, seen: Seen) -> PortRange:
+    """Return the ports that the system lends; Linux's own range where it did not tell."""
+    fact = seen.at(server.place, LocalPorts)
+    first, last = EPHEMERAL if fact is None else (fact.first, fact.last)
+    return PortRange(first=first, last=last)
+
+
+def _open_iptables(
+    server: Server, iptables: Iptables | None, wanted: list[tuple[PortRange, Address]]
+) -> Iterator[Step]:
+    if iptables is None:
+        return
+    for program, found in zip(iptables.programs, iptables.filters, strict=True):
+        for ports, peer in _shut(found, wanted):
+            key = (program, peer, ports, f"rankready-{secrets.token_hex(4)}")
+            yield _step(server, "iptables", iptables_tool.admit(*key), iptables_tool.retract(*key))
 
 
 def _open_chains(server: Server, nft: Nft | None, wanted: list[tuple[PortRange, Address]]) -> Iterator[Step]:
@@ -120,7 +162,7 @@ def _step(server: Server, tool: str, do: Command, undo: Command) -> Step:
 def standing(server: Server, seen: Seen) -> dict[str, Any]:
     """Return what stands on a server, as it can be compared with a later look; a gap is its reason."""
     found: dict[str, Any] = {}
-    for kind in (Ufw, Firewalld, Nft):
+    for kind in (Ufw, Firewalld, Nft, Iptables):
         gap = seen.gap(server.place, kind)
         found[kind.__name__.lower()] = {"unknown": gap.reason} if gap is not None else None
     if (ufw := seen.at(server.place, Ufw)) is not None:
@@ -131,4 +173,8 @@ def standing(server: Server, seen: Seen) -> dict[str, Any]:
     if (nft := seen.at(server.place, Nft)) is not None:
         rules = [str(rule) for each in nft.filters for rule in each.rules]
         found["nft"] = {"chains": [list(c) for c in nft.chains], "rules": rules}
+    if (iptables := seen.at(server.place, Iptables)) is not None:
+        found["iptables"] = {"rules": list(iptables.rules)}
+    if (ports := seen.at(server.place, LocalPorts)) is not None:
+        found["reserved_ports"] = [list(span) for span in ports.reserved]
     return found

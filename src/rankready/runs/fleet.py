@@ -40,7 +40,7 @@ class Fleet:
 
     def __init__(self, cluster: Cluster, transport: Transport, *, retry: Retry = Retry()) -> None:
         """Connect to nobody yet."""
-        self._retry = retry
+        self.retry = retry
         self.cluster = cluster
         self.transport = transport
         self._sessions: dict[str, Session] = {}
@@ -76,11 +76,15 @@ class Fleet:
             self._sessions[server.name] = opened
             return opened
 
+    def forgive(self, name: str) -> None:
+        """Let a server that was lost be tried anew."""
+        self._refused.pop(name, None)
+
     async def _connected(self, server: Server) -> Session:
         """Connect; who did not answer is tried twice more, who refused (a login, a host key) never."""
         clock = asyncio.get_running_loop().time
-        give_up = clock() + self._retry.within_s
-        for pause in self._retry.pauses_s:
+        give_up = clock() + self.retry.within_s
+        for pause in self.retry.pauses_s:
             try:
                 async with self._connecting:
                     return await self.transport.connect(server)

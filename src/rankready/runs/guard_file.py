@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 JOBS = '"$HOME"/.rankready/jobs'
 JOB_ID = re.compile(r"[a-z0-9][a-z0-9-]{3,40}")
-PARTS = ("kin", "rank", "guard", "control")
+PARTS = ("kin", "kills", "link", "reached", "logout", "rank", "guard", "control")
 START_LEASE_S = 60.0
+LEAST_SILENCE_S = 30.0
 
 _RUN = """
 import sys
@@ -123,7 +124,8 @@ class GuardTimes:
     """Limits that a guard keeps, in seconds; ``log_limit`` in bytes of disk for each log. See facts/transport 11.3.
 
     ``lease_s`` 0: nobody has to beat. ``start_s``: the job is to stay alone; until it is confirmed that all servers
-    run their share, this lease counts instead (0: an attached job).
+    run their share, this lease counts instead (0: an attached job). ``lost_s``: how long one guard of a job that stays
+    alone may be silent before the others end it.
     """
 
     lease_s: float = 10.0
@@ -131,3 +133,9 @@ class GuardTimes:
     grace_s: float = 10.0
     fail_hold_s: float = 5.0
     log_limit: int = 256 << 20
+    lost_s: float = 300.0
+
+    @property
+    def silence_s(self) -> float:
+        """How long a guard may be silent: as long as nobody may beat, but never so short that a busy server is lost."""
+        return max(self.lease_s, LEAST_SILENCE_S) if self.lease_s else self.lost_s

@@ -12,7 +12,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rankready.model.errors import Unreachable, Unreadable
-from rankready.model.job import Begun, Exited, Lost, Over, RankEnd, Ready, Regained, Started, StartFailed, Stopping
+from rankready.model.job import (
+    Begun,
+    Exited,
+    Lost,
+    Over,
+    RankEnd,
+    Reached,
+    Ready,
+    Regained,
+    Started,
+    StartFailed,
+    Stopping,
+)
 from rankready.runs.guard_file import frame, read_answer, start_script, watch_command
 
 if TYPE_CHECKING:
@@ -68,6 +80,11 @@ class GuardLink:
         self.offsets: dict[str, int] = {}
         self.ended = False
         self.cause = ""
+        self.linked: bool | None = None  # whether its guard reaches node 0's; None: not told
+        self.trouble = ""
+        self.logout_kills = False  # whether its server ends a user's processes with the last login
+        self.held: frozenset[int] = frozenset()  # ranks with a connection to the master port, as last told
+        self._reached: dict[int, float] = {}
         self.clock_offset_s: float | None = None
         self.pids: dict[int, int] = {}
         self._started: dict[int, float] = {}  # on the server's clock: the offset is known better later
@@ -86,6 +103,11 @@ class GuardLink:
         """When each process started, by local rank, on our clock."""
         return {local: self._ours(at) for local, at in self._started.items()}
 
+    @property
+    def reached(self) -> dict[int, float]:
+        """When each rank was first seen with a connection to the master port, on our clock."""
+        return {rank: self._ours(at) for rank, at in self._reached.items()}
+
     async def start(self, spec: Mapping[str, Any]) -> bool:
         """Bring the guard there and start this server's processes; tells Ready or StartFailed."""
         nonce = f"rr{secrets.token_hex(8)}"
@@ -99,6 +121,7 @@ class GuardLink:
         if answer.get("event") != "ready":
             self.tell(StartFailed(server=self.name, reason=str(answer.get("reason", answer))))
             return False
+        self.logout_kills = bool(answer.get("logout_kills"))
         self.tell(Ready(server=self.name))
         return True
 
@@ -198,12 +221,25 @@ class GuardLink:
                 self.pids[local] = int(found["pid"])
                 self._started[local] = float(found["at"])
                 self.tell(Started(server=self.name, local_rank=local))
+            case "exited" | "stopping" | "left" | "ended":
+                self._take_end(found)
+            case _:
+                self._take_note(found)
+
+    def _take_note(self, found: dict[str, Any]) -> None:
+        match found["event"]:
             case "begun":
                 self.tell(Begun(server=self.name))
             case "skipped":
                 self._skipped[str(found["stream"])] = int(found["bytes"])
-            case _:
-                self._take_end(found)
+            case "linked":
+                self.linked = True
+            case "unlinked":
+                self.linked, self.trouble = False, str(found["reason"])[:200]
+            case "reached":
+                self.held = frozenset(int(rank) for rank in found["held"])
+                self._reached = {int(rank): float(at) for rank, at in found["first"].items()}
+                self.tell(Reached(server=self.name))
 
     def _take_end(self, found: dict[str, Any]) -> None:
         match found["event"]:
@@ -256,4 +292,11 @@ class GuardLink:
             signal=found["signal"],
             started=self.starts.get(local),
             ended=self._ours(ended),
+            oom=_most(found.get("oom")),
         )
+
+
+def _most(counts: object) -> int | None:
+    """Return the largest of a guard's counts of the kernel's kills; None where its kernel keeps none."""
+    known = [n for n in counts.values() if isinstance(n, int)] if isinstance(counts, dict) else []
+    return max(known, default=None)

@@ -58,8 +58,8 @@ def _who(place: Place, seen: Seen) -> list[Text]:
         return told + [_process(*process) for process in chips.processes if _perhaps(chips, process, place)]
     if net is None:
         gap = seen.gap(place, DeviceHeld)
-        reason = gap.reason if gap is not None else ""
-        return [Text(en=f"not known whether a job holds it: {reason}", zh=f"不清楚是否有任务占用：{reason}")]
+        why = gap.why if gap is not None else Text(en="", zh="")
+        return [Text(en=f"not known whether a job holds it: {why.en}", zh=f"不清楚是否有任务占用：{why.zh}")]
     return told
 
 

@@ -8,20 +8,23 @@ from dataclasses import replace
 from ipaddress import ip_interface
 from typing import TYPE_CHECKING
 
+from rankready.model.cluster import NetDetectPolicy
 from rankready.model.errors import ConfigError, Mistake, PlanError
 from rankready.model.observed.device import DeviceAddress, DeviceAddressV6
 from rankready.model.observed.host import HostAddress
 from rankready.model.place import parse_place
 from rankready.model.snapshot import Seen
+from rankready.model.text import Text
 from rankready.plan.conflicts import conflicts
 from rankready.plan.intent import planned
-from rankready.plan.mode import by_mode
+from rankready.plan.mode import for_a_look
 from rankready.runs.observe import product
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from rankready.kind.product import Product
     from rankready.model.addressing import Address, Interface
     from rankready.model.cluster import Cluster
     from rankready.model.place import Place
@@ -29,18 +32,25 @@ if TYPE_CHECKING:
     from rankready.runs.site import Site
 
 
-def intended(site: Site, snapshot: Snapshot, meant: Mapping[Place, Interface] | None = None) -> Cluster:
-    """Return the cluster with its addressing; raises PlanError where the rules can't be met.
-
-    ``meant``: what an unfinished apply was to set; it goes before what was last applied and what stands there now.
-    """
-    seen = Seen(snapshot)
-    live: dict[Place, Interface] = {place: fact.interface for place, fact in seen.each(_address_fact(site.cluster))}
-    rules = by_mode(product(site.cluster), site.cluster, seen)
+def intended(site: Site, snapshot: Snapshot) -> Cluster:
+    """Return the cluster with the addressing by which a look is judged; raises PlanError where no rules can be met."""
+    rules = for_a_look(product(site.cluster), site.cluster)
     if wrong := conflicts(site.cluster, rules, {}):
         raise PlanError(
             "\n".join(f"{p.rule}: {', '.join(str(x) for x in p.places)}: {p.message}\n{p.zh}" for p in wrong)
         )
+    return addressed(site, snapshot, rules)
+
+
+def addressed(
+    site: Site, snapshot: Snapshot, rules: Product, meant: Mapping[Place, Interface] | None = None
+) -> Cluster:
+    """Return the cluster with its addressing by these rules; raises PlanError where they can't be met.
+
+    ``meant``: what an unfinished apply was to set; it goes before what was last applied and what stands there now.
+    """
+    fact = _address_fact(site.cluster)
+    live: dict[Place, Interface] = {place: found.interface for place, found in Seen(snapshot).each(fact)}
     applied = {**last_applied(site.home), **(meant or {})}
     return _settable(planned(site.cluster, rules, applied=applied, live=live, avoid=_taken(site, snapshot)))
 
@@ -54,6 +64,17 @@ def ipv6(cluster: Cluster) -> bool:
 
 def _address_fact(cluster: Cluster) -> type[DeviceAddress | DeviceAddressV6]:
     return DeviceAddressV6 if ipv6(cluster) else DeviceAddress
+
+
+NO_TARGET = Text(
+    en="no netdetect target is planned, so net health has no verdict: no command that sets an IPv6 one is known",
+    zh="未规划 netdetect 目标：没有已知命令可设置 IPv6 目标，因此网络健康状态不作结论",
+)
+
+
+def targets_left_out(cluster: Cluster) -> bool:
+    """Tell whether targets were wanted that can't be set: on an IPv6 plan (facts/hccn 3.1)."""
+    return ipv6(cluster) and cluster.parameter_plane.netdetect is not NetDetectPolicy.NONE
 
 
 def _settable(cluster: Cluster) -> Cluster:

@@ -41,8 +41,10 @@ async def run(site: Site, spec: LaunchSpec, launcher: Launcher, options: RunOpti
     ``extra``: job, phase, cause, ranks (rank, server, local_rank, exit, signal, started, ended), first_failure (the
     same, with how it ended, its log's last lines, and whether they only speak of a rank that it waited for) or null,
     left (server → processes that would not end), lost (servers whose connection did not come back), start (skew_s:
-    seconds between the first and the last server's start), still_held (device → who), not_checked. Exit 0 done, 1
-    failed, 3 not known (a server was lost), 130 interrupted.
+    seconds between the first and the last server's start), init (reached: how many ranks of world were seen with a
+    connection to the master port; skew_s: seconds between the first and the last of them, null unless all were;
+    missing: the others), still_held (device → who), not_checked. Exit 0 done, 1 failed, 3 not known (a server was
+    lost), 130 interrupted.
     """
     started, since = now_utc(), time.monotonic()
     shares = {n.server: launcher.commands(spec, n) for n in spec.nodes}
@@ -83,6 +85,7 @@ async def result(controller: Controller, state: JobState) -> dict[str, Any]:
         "lost": [s for s in state.expected if s in state.lost or (s in state.gone and s not in controller.reasons)],
         "not_started": controller.reasons,
         "start": None if skew is None else {"skew_s": round(skew[0], 3), "servers": skew[1]},
+        "init": controller.met(),
         "folder": str(controller.folder.path),
     }
     if state.phase is Phase.ENDED:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 import secrets
 import shutil
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +20,10 @@ from rankready.model.text import Text
 from rankready.runs.guard_file import JOB_ID
 from rankready.runs.job_folder import JobFolder
 from rankready.runs.job_output import harmless
+from rankready.runs.job_state import FOLDER, state
 from rankready.runs.python_agent import BOOT, opening
 from rankready.runs.site import now_utc
-from rankready.runs.unpack import unpack
+from rankready.runs.unpack import MANY, unpack
 
 if TYPE_CHECKING:
     from rankready.kind.transport import Channel, Session
@@ -51,6 +53,7 @@ class Got:
     """What one server gave."""
 
     files: int = 0
+    kept: int = 0  # files that were here whole already
     size: int = 0
     gaps: tuple[tuple[str, str], ...] = ()
     absent: tuple[str, ...] = ()
@@ -70,14 +73,22 @@ class Wanted:
 async def logs(site: Site, job: str | None = None, into: Path | None = None, bounds: Bounds | None = None) -> Record:
     """Collect one job's logs (the newest of this machine when ``job`` is None; without any, the home folders' logs).
 
-    ``extra``: job, folder, collected (server, files, bytes), gaps (server, what, reason), absent (server, what: not
-    there, which may be right). Exit 1 where something could not be collected. Raises PlanError for what is no job.
+    What is here whole already is not sent again, so that a second run goes on where a first one broke off.
+    ``extra``: job, folder, collected (server, files, kept, bytes), gaps (server, what, reason), absent (server, what:
+    not there, which may be right). Exit 1 where something could not be collected. Raises PlanError for what is no job.
     """
     started, since = now_utc(), time.monotonic()
     wanted = _wanted(site, job, into, bounds or Bounds())
 
     async def one(server: Server, session: Session) -> Got:
-        return await _collect(server, session, wanted)
+        got = await _collect(server, session, wanted)
+        try:
+            told = await state(server, session, wanted.into / server.name)
+        except Unreachable as lost:  # what had come before is here, and is told
+            return replace(got, gaps=(*got.gaps, (FOLDER, str(lost))))
+        return replace(
+            got, files=got.files + told.files, gaps=(*got.gaps, *told.gaps), absent=(*got.absent, *told.absent)
+        )
 
     answers = await site.fleet.each(one)
     extra = _told(wanted, answers)
@@ -126,33 +137,52 @@ def _since(folder: Path) -> float:
 
 async def _collect(server: Server, session: Session, wanted: Wanted) -> Got:
     nonce = f"rr{secrets.token_hex(8)}"
+    into = wanted.into / server.name
     request = {
         "nonce": nonce,
         "job": wanted.job,
         "since": wanted.since,
+        "have": await asyncio.to_thread(_have, into),
         "file_limit": wanted.bounds.file,
         "limit": wanted.bounds.server,
     }
     archive = wanted.into / f".{server.name}.tar.gz"
     channel = await session.open(BOOT)
+    cut = ""
     try:
         async with asyncio.timeout(SERVER_S):
             await channel.write(opening(AGENT.read_bytes(), request))
-            whole = await _receive(channel, nonce.encode(), archive, wanted.bounds.server)
-        received = time.time()
-        done = await asyncio.to_thread(unpack, archive, wanted.into / server.name, limit=wanted.bounds.server)
+            cut = await _receive(channel, nonce.encode(), archive, wanted.bounds.server)
     except TimeoutError:
-        return Got(gaps=(("everything", f"not done within {SERVER_S:g} s"),))
+        cut = f"not done within {SERVER_S:g} s"
+    except Unreachable as lost:
+        if not archive.is_file() or not archive.stat().st_size:
+            raise
+        cut = str(lost)  # what had come before is here, and is told
     finally:
+        received = time.time()
+        done = await asyncio.to_thread(unpack, archive, into, limit=wanted.bounds.server)
         archive.unlink(missing_ok=True)
         await channel.close()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(channel.wait(), CLOSE_S)
-    return _got(done, received, whole=whole)
+    return _got(done, received, cut=cut)
 
 
-async def _receive(channel: Channel, nonce: bytes, archive: Path, limit: int) -> bool:
-    """Write what comes after the nonce's line to a file; False when it was cut at the limit, or never came."""
+def _have(folder: Path) -> dict[str, tuple[int, int]]:
+    """What of a server is here: name → size and time of change, both as the server has them if it is whole."""
+    found: dict[str, tuple[int, int]] = {}
+    for here, _, files in os.walk(folder):
+        for name in files:
+            path = Path(here) / name
+            told = path.lstat()
+            if len(found) < MANY:
+                found[path.relative_to(folder).as_posix()] = (told.st_size, int(told.st_mtime))
+    return found
+
+
+async def _receive(channel: Channel, nonce: bytes, archive: Path, limit: int) -> str:
+    """Write what comes after the nonce's line to a file; return why it was cut, "" when it was not."""
     marker = b"\n" + nonce + b"\n"
     head: bytes | None = b"\n"
     size = 0
@@ -169,28 +199,35 @@ async def _receive(channel: Channel, nonce: bytes, archive: Path, limit: int) ->
             file.write(data[: limit - size])
             size += len(data)
             if size > limit:
-                return False
+                return "more than the limit came"
     if head is not None:
         raise Unreachable("no python3 answered: " + harmless(head[-200:].decode(errors="replace")).strip())
-    return True
+    return ""
 
 
-def _got(done: Unpacked, received: float, *, whole: bool) -> Got:
-    gaps = list(done.refused)
-    if not whole:
-        gaps.append(("the rest", "more than the limit came"))
+def _got(done: Unpacked, received: float, *, cut: str) -> Got:
+    gaps = [] if cut else list(done.refused)
+    if cut:
+        gaps.append(("the rest", f"{cut}; once more fetches what is missing"))
     absent: list[str] = []
-    offset = None
+    offset, kept = None, 0
     if done.last is None:
-        gaps.append(("the server's own list of gaps", "did not arrive"))
+        gaps += [] if cut else [("the server's own list of gaps", "did not arrive")]
     else:
+        kept = _number(done.last.get("kept"))
         listed = done.last.get("gaps")
         gaps += [_pair(g) for g in listed] if isinstance(listed, list) else []
         there = done.last.get("absent")
         absent = [harmless(str(a))[:200] for a in there] if isinstance(there, list) else []
         clock = done.last.get("clock")
         offset = round(clock - received, 3) if isinstance(clock, float) else None
-    return Got(files=done.files, size=done.size, gaps=tuple(gaps), absent=tuple(absent), clock_offset_s=offset)
+    return Got(
+        files=done.files, kept=kept, size=done.size, gaps=tuple(gaps), absent=tuple(absent), clock_offset_s=offset
+    )
+
+
+def _number(told: object) -> int:
+    return told if isinstance(told, int) and not isinstance(told, bool) else 0
 
 
 def _pair(gap: object) -> tuple[str, str]:
@@ -206,7 +243,7 @@ def _told(wanted: Wanted, answers: dict[str, Got | Gap]) -> dict[str, Any]:
         if isinstance(got, Gap):
             gaps.append({"server": name, "what": "everything", "reason": got.reason})
             continue
-        collected.append({"server": name, "files": got.files, "bytes": got.size})
+        collected.append({"server": name, "files": got.files, "kept": got.kept, "bytes": got.size})
         gaps += [{"server": name, "what": what, "reason": reason} for what, reason in got.gaps]
         absent += [{"server": name, "what": what} for what in got.absent]
     return {

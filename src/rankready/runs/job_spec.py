@@ -23,7 +23,11 @@ if TYPE_CHECKING:
     from rankready.runs.guard_file import GuardTimes
 
 PER_PROCESS = (*LAUNCHERS_OWN, "ROLE_RANK", "MASTER_ADDR", "MASTER_PORT")  # ours alone: two owners would contradict
+VISIBLE = "ASCEND_RT_VISIBLE_DEVICES"
 TAGS = ("RANKREADY_", "SPT_NOENV")  # what a stop finds the job's processes by
+# HCCL takes base + device id, at most 15, of the 32 ports that are reserved and opened (facts/launch 3.1, 4)
+LINK_OFFSET = 31
+BASE_PORT = 60000
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -52,7 +56,7 @@ class Asked:
 def job_spec(cluster: Cluster, asked: Asked, job: str) -> LaunchSpec:
     """Return the specification; raises PlanError for devices, ports or names that can't work."""
     servers = cluster.nodes()
-    wanted = asked.devices or asked.count or min(len(s.devices) for s in servers)
+    wanted = _visible(cluster, asked) or asked.devices or asked.count or min(len(s.devices) for s in servers)
     picked = pick_devices(product(cluster), wanted)
     nodes = tuple(_node(server, rank, picked) for rank, server in enumerate(servers))
     if bad := [name for name in asked.env if _NAME.fullmatch(name) is None]:
@@ -77,6 +81,19 @@ def job_spec(cluster: Cluster, asked: Asked, job: str) -> LaunchSpec:
     return spec
 
 
+def _visible(cluster: Cluster, asked: Asked) -> tuple[int, ...]:
+    """Return the devices that the user's own ASCEND_RT_VISIBLE_DEVICES leaves: local rank i is on the i-th of them."""
+    value = {**cluster.job.env, **asked.env}.get(VISIBLE, "")
+    if not value or fault(VISIBLE, value, cluster.generation) is not None:
+        return ()
+    ids = tuple(int(word) for word in value.split(","))
+    if asked.devices and asked.devices != ids:
+        told = ",".join(str(d) for d in asked.devices)
+        raise PlanError(f"{VISIBLE}={value}: --devices says {told}; one of the two is enough")
+    count = len(asked.devices) or asked.count or min(len(s.devices) for s in cluster.nodes())
+    return ids[:count] if count <= len(ids) else ()
+
+
 def _refuse_variables(cluster: Cluster, spec: LaunchSpec) -> None:
     """Raise PlanError for a variable that HCCL would refuse or misread, or that is not the user's to set."""
     for name, value in spec.env.items():
@@ -86,9 +103,9 @@ def _refuse_variables(cluster: Cluster, spec: LaunchSpec) -> None:
             raise PlanError(f"{name}={value}: by this variable rankready finds the job's processes")
         if (wrong := fault(name, value, cluster.generation)) is not None:
             raise PlanError(f"{name}: {wrong.en}\n{name}：{wrong.zh}")
-    visible = spec.env.get("ASCEND_RT_VISIBLE_DEVICES", "")
+    visible = spec.env.get(VISIBLE, "")
     if visible and len(visible.split(",")) < max(n.nproc_per_node for n in spec.nodes):
-        raise PlanError(f"ASCEND_RT_VISIBLE_DEVICES={visible}: fewer devices than processes on a server")
+        raise PlanError(f"{VISIBLE}={visible}: fewer devices than processes on a server")
     for node in spec.nodes[:1]:
         for _, told in clashes(node_environment(spec, node)):
             raise PlanError(f"{told.en}\n{told.zh}")
@@ -112,11 +129,37 @@ def _address(server: Server) -> str:
         ) from None
 
 
+def link_port(spec: LaunchSpec) -> int:
+    """Return the port by which the guards tell each other: the last of the job's own range, which no rank uses."""
+    own = spec.env.get("HCCL_IF_BASE_PORT", "")
+    return (int(own) if own.isdecimal() else spec.hccl_base_port or BASE_PORT) + LINK_OFFSET
+
+
+def peers_spec(spec: LaunchSpec, node: Node, times: GuardTimes, key: str) -> dict[str, Any] | None:
+    """Return how a guard finds the others of a job that is to stay alone; None where there are none.
+
+    ``hub``: node 0's name, empty for node 0 itself. ``key``: what only this job's guards know.
+    """
+    if not times.start_s or len(spec.nodes) == 1:
+        return None
+    first = spec.nodes[0]
+    return {
+        "node": node.server,
+        "hub": "" if node == first else first.server,
+        "address": first.address,
+        "port": link_port(spec),
+        "key": key,
+        "lost_s": times.silence_s,
+    }
+
+
 def guard_spec(spec: LaunchSpec, node: Node, commands: tuple[RankCommand, ...], times: GuardTimes) -> dict[str, Any]:
     """Return what a server's guard is told."""
     return {
         "job": spec.job,
         "address": node.address,
+        "master_port": spec.master_port,
+        "nproc": node.nproc_per_node,
         "workdir": spec.workdir,
         "setup": spec.setup,
         "folders": ["train", "ascend/log"],

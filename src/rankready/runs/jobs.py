@@ -21,7 +21,7 @@ from rankready.runs.job import result
 from rankready.runs.site import now_utc
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from rankready.kind.transport import Session
     from rankready.model.cluster import Server
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from rankready.runs.site import Site
 
 ASK_S = 30.0
+FOLLOWED = ("peer_failed", "peer_lost")  # what a guard was told, or missed, of another
+BY_FAILURE = ("rank_failed", *FOLLOWED)
+NAMED = 5
 BUSY_PHASES = ("running", "starting", "unguarded")
 
 
@@ -82,6 +85,7 @@ async def ps(site: Site) -> Record:
 def _shown(known: Known) -> dict[str, Any]:
     first = next(iter(known.servers.values()))
     causes = [str(s["cause"]) for s in known.servers.values() if s.get("cause") not in (None, "exit")]
+    causes.sort(key=lambda cause: cause in FOLLOWED)
     bad = any(r.get("exit") or r.get("signal") for s in known.servers.values() for r in s["ranks"])
     return {
         "job": known.job,
@@ -122,7 +126,8 @@ async def stop(site: Site, job: str, grace_s: float = 10.0) -> Record:
     """End a job on every server that knows it, and sweep by its tag where nobody guards it.
 
     ``extra["stopped"]``: server, phase, left (processes that would not end). Exit 0 nothing is left, 1 something is,
-    3 a server could not be asked. Raises PlanError for what is no job.
+    3 a server could not be asked. Raises PlanError for what is no job, and where no server knows it and none runs
+    anything of it.
     """
     started, since = now_utc(), time.monotonic()
     _refuse(job)
@@ -136,6 +141,10 @@ async def stop(site: Site, job: str, grace_s: float = 10.0) -> Record:
             return Gap(str(error))
 
     answers = await site.fleet.each(one)
+    if all(
+        not isinstance(a, Gap) and a.get("event") == "swept" and not (a["found"] or a["left"]) for a in answers.values()
+    ):
+        raise PlanError(await _no_such(site, job))
     shown = []
     for name, found in answers.items():
         if isinstance(found, Gap):
@@ -145,6 +154,20 @@ async def stop(site: Site, job: str, grace_s: float = 10.0) -> Record:
             shown.append({"server": name, "phase": found.get("phase", "swept"), "left": found.get("left") or []})
     code = 1 if any(s["left"] for s in shown) else 3 if any(s["phase"] == "unknown" for s in shown) else 0
     return replace(_blank(site, "stop", started, since), exit=code, extra={"job": job, "stopped": shown})
+
+
+async def _no_such(site: Site, job: str) -> str:
+    jobs, silent = await known_jobs(site)
+    return _unknown(job, jobs, silent)
+
+
+def _unknown(job: str, jobs: Sequence[Known], silent: Mapping[str, str]) -> str:
+    """Say which jobs there are, newest first, those that run before all others."""
+    unasked = f" ({', '.join(silent)} could not be asked)" if silent else ""
+    names = [f"{k.job} ({k.phase})" for k in sorted(jobs, key=lambda k: k.phase not in BUSY_PHASES)]
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    known = f"they know {', '.join(names[:NAMED])}{more}" if names else "they know none"
+    return f"no server knows a job {job}{unasked}; {known}: rankready ps"
 
 
 def _stop_script(job: str, nonce: str, grace_s: float) -> bytes:
@@ -167,8 +190,7 @@ async def attach(site: Site, job: str, options: RunOptions, since: From = From.H
     jobs, silent = await known_jobs(site)
     found = next((k for k in jobs if k.job == job), None)
     if found is None:
-        unasked = f" ({', '.join(silent)} could not be asked)" if silent else ""
-        raise PlanError(f"no server knows a job {job}{unasked}; list them by: rankready ps")
+        raise PlanError(_unknown(job, jobs, silent))
     shares = _shares_of(found)
     known = {c.rank for commands in shares.values() for c in commands if c.rank is not None}
     if known and (strangers := sorted(options.ranks - known)):
@@ -274,8 +296,8 @@ def table(jobs: list[dict[str, Any]], emit: Callable[[str], None]) -> None:
     for job in jobs:
         begun = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(job["started"])) if job["started"] else "-"
         phase = job["phase"]
-        if phase == "ended" and job["cause"] != "exit":
-            phase = "stopped"
-        elif phase == "ended" and job["failed"]:
+        if phase == "ended" and (job["cause"] in BY_FAILURE or (job["cause"] == "exit" and job["failed"])):
             phase = "failed"
+        elif phase == "ended" and job["cause"] != "exit":
+            phase = "stopped"
         emit(f"{job['job']:<26} {phase:<10} {job['ranks']:>5}  {begun:<20} {', '.join(job['servers'])}")

@@ -19,11 +19,13 @@ from rankready.model.text import Text
 from rankready.runs.job import new_job_id, run
 from rankready.runs.job_spec import job_spec
 from rankready.runs.preflight import not_learned, preflight, stops
+from rankready.runs.preflight_script import READ, by_reading
 from rankready.runs.site import now_utc
 from rankready.runs.sync import sync
 from rankready.runs.why_job import with_why
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from pathlib import Path
 
     from rankready.model.cluster import Cluster
@@ -45,17 +47,17 @@ def launcher_named(name: str) -> Launcher:
     return found[name]
 
 
-async def launch(site: Site, asked: Asked, options: RunOptions) -> Record:
+async def launch(site: Site, asked: Asked, options: RunOptions, *, judged: Collection[str] = ()) -> Record:
     """Run a job from what the user asked for; the record is that of the first step that failed, or the job's own.
 
     A job that failed is started again, at most ``max_restarts`` times, each as a job of its own (``JOB-r1``), after
     its devices are free and the servers were looked at again. ``extra["restarts"]``: job, cause and first failure of
-    each that came before.
+    each that came before. ``judged``: codes of the catalogue that the caller has judged a moment ago.
     """
     job, before = new_job_id(), list[dict[str, Any]]()
     launcher = launcher_named(asked.launcher or site.cluster.job.launcher)
     first = job_spec(site.cluster, asked, job)
-    refusal = await _looked_and_synced(site, asked, first, options)
+    refusal = await _looked_and_synced(site, asked, first, options, judged=judged)
     if refusal is not None:
         return refusal
     for number in range(options.max_restarts + 1):
@@ -92,9 +94,14 @@ def _may_restart(site: Site, record: Record) -> bool:
     return not held
 
 
-async def _looked_and_synced(site: Site, asked: Asked, spec: LaunchSpec, options: RunOptions) -> Record | None:
+async def _looked_and_synced(
+    site: Site, asked: Asked, spec: LaunchSpec, options: RunOptions, *, judged: Collection[str]
+) -> Record | None:
     script = asked.script
-    if (refusal := await _looked(site, spec, options, script=script is None)) is not None:
+    vetted = script is not None and script.suffix == ".py" and READ not in judged
+    read = by_reading(script, force=options.force) if vetted and script is not None else ()
+    refusal = await _looked(site, spec, options, script=script is None, judged=judged, read=read)
+    if refusal is not None:
         return refusal
     if script is not None or asked.extra_paths:
         paths: list[Path] = [*([script] if script else []), *asked.extra_paths]
@@ -105,9 +112,17 @@ async def _looked_and_synced(site: Site, asked: Asked, spec: LaunchSpec, options
     return None
 
 
-async def _looked(site: Site, spec: LaunchSpec, options: RunOptions, *, script: bool) -> Record | None:
+async def _looked(  # noqa: PLR0913  (one look: at the servers, and what was read of the script)
+    site: Site,
+    spec: LaunchSpec,
+    options: RunOptions,
+    *,
+    script: bool,
+    judged: Collection[str] = (),
+    read: tuple[Verdict, ...] = (),
+) -> Record | None:
     started, since = now_utc(), time.monotonic()
-    verdicts = await preflight(site, spec, script=script, force=options.force)
+    verdicts = (*read, *await preflight(site, spec, script=script, force=options.force, judged=judged))
     if blind := tuple(v for v in verdicts if not_learned(v)):
         codes = ", ".join(dict.fromkeys(v.code for v in blind))
         told = blind[0].reason
@@ -116,26 +131,32 @@ async def _looked(site: Site, spec: LaunchSpec, options: RunOptions, *, script: 
         text, where = warned.message, warned.place
         site.say(Text(en=f"warning: {where}: {warned.code}: {text.en}", zh=f"警告：{where}：{warned.code}：{text.zh}"))
     code = stops(verdicts)
-    return _stopped(site, verdicts, code, (started, since)) if code else None
+    return _stopped(site, spec, verdicts, (code, started, since)) if code else None
 
 
-def _stopped(site: Site, verdicts: tuple[Verdict, ...], code: int, clock: tuple[str, float]) -> Record:
+def _stopped(site: Site, spec: LaunchSpec, verdicts: tuple[Verdict, ...], end: tuple[int, str, float]) -> Record:
+    code, started, since = end
     bad = tuple(v for v in verdicts if v.outcome not in (Outcome.PASS, Outcome.SKIP))
     site.say(Text(en="the job was not started", zh="作业未启动"))
     for verdict in bad:
-        reason = verdict.findings[0].message if verdict.findings else Text(verdict.reason, verdict.reason)
+        reason = (
+            verdict.findings[0].message
+            if verdict.findings
+            else Text(verdict.reason, verdict.reason_zh or verdict.reason)
+        )
         site.say(
             Text(en=f"{verdict.place}: {verdict.code}: {reason.en}", zh=f"{verdict.place}：{verdict.code}：{reason.zh}")
         )
-    seconds = time.monotonic() - clock[1]
+    seconds = time.monotonic() - since
     return Record(
         verb="run",
         cluster=site.cluster.name,
-        started=clock[0],
+        started=started,
         seconds=seconds,
         exit=code,
         simulated=site.cluster.simulated,
-        servers=len(site.cluster.servers),
+        servers=len(spec.nodes),
+        devices=spec.world_size,
         verdicts=verdicts,
         steps=(Step(verb="preflight", exit=code, seconds=seconds),),
         extra={"job": None, "cause": "not_started", "ranks": [], "first_failure": None},

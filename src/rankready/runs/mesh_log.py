@@ -1,7 +1,8 @@
 """What probing learned, kept while it goes on: a run that was interrupted need not ask again.
 
-``.rankready/mesh/<digest>.jsonl``: a head, then one line for whatever came in together from one server. A pass is one
-bit, anything else a record; the digest stands for the plan, so a result never meets another plan's.
+``.rankready/mesh/<digest>.bits`` holds a bit for each planned call that passed: for each group of devices a row for
+each of them, bit ``j`` for its call to the ``j``-th. ``<digest>.jsonl`` holds a head and a record for anything else.
+The digest stands for the plan, so a result never meets another plan's.
 """
 
 from __future__ import annotations
@@ -13,25 +14,28 @@ import json
 import os
 import time
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, TextIO
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
+from rankready.mesh.ledger import Ledger
 from rankready.mesh.probe import ProbeResult
+from rankready.mesh.reach import probe
 from rankready.model.errors import Locked
+from rankready.model.place import device_place, parse_place
 from rankready.runs.site import now_utc
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from rankready.mesh.probe import Probe
+    from rankready.mesh.ledger import Block
     from rankready.mesh.schedule import Schedule
+    from rankready.model.cluster import Cluster
+    from rankready.model.place import Place
 
-Slots = dict[int, ProbeResult]
-
-VERSION = 1
+VERSION = 2
 KEPT = dt.timedelta(hours=24)  # an older result proves nothing of today (facts/mesh 12)
 SYNC_S = 1.0
-PACKETS = 3  # of one call that passed (facts/hccn 3.1)
 
 
 def digest(plan: Schedule) -> str:
@@ -47,53 +51,78 @@ def digest(plan: Schedule) -> str:
 
 
 class Log:
-    """One plan's results on disk; held by one run at a time."""
+    """One plan's results, in memory and on disk; held by one run at a time."""
 
     def __init__(self, home: Path, plan: Schedule, *, resume: bool) -> None:
-        """Open, or go on with, the plan's file; raises Locked while another run holds it."""
+        """Open, or go on with, the plan's files; raises Locked while another run holds them."""
         self.path = home / "mesh" / f"{digest(plan)}.jsonl"
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._synced = 0.0
+        self._synced, self.began = 0.0, now_utc()
         self._file: TextIO = self.path.open("a+", encoding="utf-8")
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             self._file.close()
             raise Locked(f"another mesh run of this plan is under way ({self.path})") from error
-        self.known: dict[str, Slots] = self._read(plan) if resume else {}
-        if not self.known:
+        self._bits: BinaryIO = open_for_bits(self.path.with_suffix(".bits"))
+        self.ledger = Ledger(plan)
+        self._starts = list(accumulate((_bytes(b) * len(b.group) for b in self.ledger.blocks), initial=0))
+        if resume:
+            self._read()
+        if not len(self.ledger):
             self._file.truncate(0)
-            self._line({"version": VERSION, "cluster": plan.cluster.name, "mode": plan.mode, "at": now_utc()})
+            self._bits.truncate(0)
+            self._line({"version": VERSION, "cluster": plan.cluster.name, "mode": plan.mode, "at": self.began})
 
-    def _read(self, plan: Schedule) -> dict[str, Slots]:
+    def _read(self) -> None:
+        """Take up what an interrupted run had learned, unless it is too old or that run ended."""
         self._file.seek(0)
-        found: dict[str, dict[int, tuple[int, int]]] = {}
+        lines = list(_lines(self._file))
         oldest = (dt.datetime.now(tz=dt.UTC) - KEPT).isoformat()
-        for line in _lines(self._file):
-            if line.get("done"):
-                return {}  # that run ended: what it found may have been mended since
-            if "s" in line and str(line.get("at")) >= oldest:
-                found.setdefault(line["s"], {}).update(_slots(line))
-        calls = {s.name: s for s in plan.cluster.servers}
-        return {name: _results(tuple(plan.calls(name)), slots) for name, slots in found.items() if name in calls}
+        if not lines or lines[0].get("version") != VERSION or any(line.get("done") for line in lines):
+            return  # what a run that ended found may have been mended since
+        if str(lines[0].get("at")) < oldest:
+            return
+        self.began = str(lines[0]["at"])
+        for number, block in enumerate(self.ledger.blocks):
+            for i in range(len(block.group)):
+                row = os.pread(self._bits.fileno(), _bytes(block), self._starts[number] + i * _bytes(block))
+                block.passed[i] = int.from_bytes(row, "little") & block.planned[i]
+        for line in lines[1:]:
+            if (result := _result(self.ledger.plan.cluster, line)) is not None:
+                self.ledger.add(result)
 
-    def add(self, server: str, results: Mapping[int, ProbeResult]) -> None:
-        """Append what was measured of a server, by slot; what was not measured is not kept."""
-        kept = {slot: r for slot, r in results.items() if r.gap is None}
-        if kept:
-            first = min(kept)
-            bits = sum(1 << (slot - first) for slot, r in kept.items() if r.sent == r.received == PACKETS)
-            rest = [[s, r.sent, r.received] for s, r in kept.items() if not r.sent == r.received == PACKETS]
-            line: dict[str, Any] = {"s": server, "at": now_utc(), "from": first, "pass": f"{bits:x}"}
-            self._line({**line, "not": rest} if rest else line)
+    def add(self, result: ProbeResult) -> None:
+        """Enter a result and write it down at once; what was not measured is not kept."""
+        source, target = result.probe.source, result.probe.target
+        if self.ledger.add(result):
+            self._bit(source, target)
+        elif result.gap is None:
+            self._line({"s": source.name, "d": source.device, "to": str(target), "n": [result.sent, result.received]})
+
+    def _bit(self, source: Place, target: Place) -> None:
+        at = self.ledger.seat(source, target)
+        if at is not None:
+            number, i, j = at
+            block = self.ledger.blocks[number]
+            byte = block.passed[i] >> (j & ~7) & 0xFF
+            os.pwrite(self._bits.fileno(), bytes((byte,)), self._starts[number] + i * _bytes(block) + (j >> 3))
 
     def sync(self, *, now: bool = False) -> None:
         """Wait until the disk has it, at most once a second: a kill loses nothing that was written, a crash little."""
         if not now and time.monotonic() - self._synced < SYNC_S:
             return
         self._synced = time.monotonic()
-        with contextlib.suppress(OSError):  # a file system that can't is no reason to stop
-            os.fsync(self._file.fileno())
+        for file in (self._file, self._bits):
+            with contextlib.suppress(OSError):  # a file system that can't is no reason to stop
+                os.fsync(file.fileno())
+
+    def certify(self, said: Mapping[str, Any]) -> Path:
+        """Write down what the run proved, beside its results; return the file."""
+        path, fresh = self.path.with_suffix(".certificate.json"), self.path.with_suffix(".certificate.new")
+        fresh.write_text(json.dumps(said, separators=(",", ":")) + "\n", encoding="utf-8")
+        fresh.replace(path)
+        return path
 
     def close(self, *, done: bool) -> None:
         """End; ``done``: nothing is left to go on with."""
@@ -101,10 +130,20 @@ class Log:
             self._line({"done": True, "at": now_utc()})
         self.sync(now=True)
         self._file.close()
+        self._bits.close()
 
     def _line(self, value: Mapping[str, Any]) -> None:
         self._file.write(json.dumps(value, separators=(",", ":")) + "\n")
         self._file.flush()
+
+
+def open_for_bits(path: Path) -> BinaryIO:
+    """Open a file that is written here and there; it is made where there is none."""
+    return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b", buffering=0)
+
+
+def _bytes(block: Block) -> int:
+    return (len(block.group) + 7) // 8
 
 
 def _lines(file: Iterable[str]) -> Iterator[dict[str, Any]]:
@@ -116,16 +155,11 @@ def _lines(file: Iterable[str]) -> Iterator[dict[str, Any]]:
                 yield line
 
 
-def _slots(line: Mapping[str, Any]) -> dict[int, tuple[int, int]]:
-    first, bits = int(line["from"]), int(line["pass"], 16)
-    found = {first + n: (PACKETS, PACKETS) for n in range(bits.bit_length()) if bits >> n & 1}
-    found.update({int(s): (int(sent), int(received)) for s, sent, received in line.get("not", ())})
-    return found
-
-
-def _results(calls: Sequence[Probe], slots: Mapping[int, tuple[int, int]]) -> Slots:
-    return {
-        slot: ProbeResult(probe=calls[slot], sent=sent, received=received)
-        for slot, (sent, received) in slots.items()
-        if 0 <= slot < len(calls)
-    }
+def _result(cluster: Cluster, line: Mapping[str, Any]) -> ProbeResult | None:
+    """Read one record; None where it is none, or of a device that the plan does not know."""
+    try:
+        source, target = device_place(str(line["s"]), int(line["d"])), parse_place(str(line["to"]))
+        sent, received = (int(n) for n in line["n"])
+        return ProbeResult(probe=probe(cluster, source, target), sent=sent, received=received)
+    except (KeyError, TypeError, ValueError):
+        return None

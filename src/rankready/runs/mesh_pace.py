@@ -7,16 +7,18 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from rankready.model.snapshot import Gap, GapKind
-from rankready.tools.hccn_tool import ping, read_ping
+from rankready.tools.hccn_tool import ping
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rankready.mesh.probe import Probe
     from rankready.model.command import Command, Reply
+    from rankready.model.observed.device import Ping
 
 LEVELS = (1, 2, 4)
 CALLS = 20  # without one busy answer, before the next level is tried
+MOST = 10 * CALLS  # whose time is remembered
 SLOWER = 1.2  # a level at which calls take so much longer gains nothing
 
 
@@ -49,13 +51,14 @@ class Pace:
             return "mesh"
         return next((f"ring{n}" for n, ring in enumerate(self._rings) if device in ring), "mesh")
 
-    def learn(self, reply: Reply) -> None:
-        """Take a reply into account."""
-        fact = read_ping(reply)
-        if reply.tries > 1 or (isinstance(fact, Gap) and fact.kind is GapKind.BUSY):
+    def learn(self, reply: Reply, answer: Ping | Gap) -> None:
+        """Take a reply into account, and what was read in it."""
+        if reply.tries > 1 or (isinstance(answer, Gap) and answer.kind is GapKind.BUSY):
             self.busy, self.lanes = True, 1
-        elif not isinstance(fact, Gap) and fact.sent == fact.received:
-            (self._alone_s if self.lanes == 1 else self._now_s).append(reply.duration_s)
+        elif not isinstance(answer, Gap) and answer.sent == answer.received:
+            times = self._alone_s if self.lanes == 1 else self._now_s
+            if len(times) < MOST:
+                times.append(reply.duration_s)
 
     def climb(self) -> None:
         """Go a level up if the present one was long enough clean; a level that slows calls down is left again."""

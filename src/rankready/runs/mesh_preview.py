@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -9,24 +10,23 @@ from rankready.mesh.probe import Mode
 from rankready.model.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from rankready.mesh.schedule import Schedule
-    from rankready.runs.mesh_walk import Numbered, Walk
+    from rankready.runs.mesh_walk import Walk
 
 ASSUMED_S = 1.5  # of one call, until measured (facts/mesh 5)
 PACKETS, BYTES = 3, 2 * 64  # of one call; there and back (facts/hccn 3.1)
 _MINUTE = 60
 
 
-def preview(plan: Schedule, calls: Mapping[str, Sequence[Numbered]], walk: Walk, per_host: int) -> Text:
+def preview(plan: Schedule, walk: Walk, per_host: int) -> Text:
     """Return calls, rounds, traffic, time and grade in one statement; the time from calls that were just measured."""
-    open_ = {name: sum(slot not in walk.of[name].slots for slot, _ in mine) for name, mine in calls.items()}
-    total, most = sum(map(len, calls.values())), max(map(len, calls.values()), default=0)
+    calls = {name: plan.calls_of(name) for name in walk.of}
+    total, most = sum(calls.values()), max(calls.values(), default=0)
+    known = Counter(r.probe.source.name for r in walk.ledger.listed()) + walk.ledger.made_by()
     took = [s for w in walk.of.values() for s in w.took_s]
     each = median(took) if took else ASSUMED_S
     lanes = max(1, per_host)
-    left = min(max(open_.values(), default=0), walk.left) * each / lanes
+    left = min(max((n - known[name] for name, n in calls.items()), default=0), walk.left) * each / lanes
     worth = grade_text(plan)
     basis = Text(
         en=f"{each:.2f} s a call, measured on {len(took)}" if took else f"assumes t = {ASSUMED_S} s a call",

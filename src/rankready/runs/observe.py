@@ -20,7 +20,7 @@ from rankready.runs.script import ask
 from rankready.runs.site import now_utc
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
 
     from rankready.kind.transport import Session
     from rankready.model.cluster import Cluster, Server
@@ -33,6 +33,7 @@ Key = tuple["Place", type]
 Item = tuple[Key, object, Evidence]
 Learned = list[Item]
 EXCERPT = 400
+MOST_KNOWN, LONGEST_KNOWN = 1 << 14, 8 << 10  # answers kept to recognise the same words again, characters of one
 EACH_S = 1.5  # what one call of a lane may take on the average before the rest of a script is given up
 LEAST_S = 60.0
 PATIENCE_S = 10.0  # then it is told whom we wait for
@@ -59,10 +60,17 @@ def product(cluster: Cluster) -> Product:
     raise LookupError(message)
 
 
-async def observe(site: Site, wanted: Sequence[Question[object]], servers: Sequence[Server] | None = None) -> Snapshot:
+async def observe(
+    site: Site,
+    wanted: Sequence[Question[object]],
+    servers: Sequence[Server] | None = None,
+    *,
+    within_s: float | None = None,
+) -> Snapshot:
     """Ask every question of every server (or of ``servers``) and return what was learned, gaps included.
 
     Answers are read as each server's come in: what is kept of a thousand servers is facts, not their words.
+    ``within_s``: after this time a server is asked no more; None: as its calls need.
     """
     chosen = tuple(site.cluster.servers if servers is None else servers)
     rings = product(site.cluster).rings
@@ -73,7 +81,7 @@ async def observe(site: Site, wanted: Sequence[Question[object]], servers: Seque
         asked = _asked(server, wanted, rings)
         commands = [command for _, _, command in asked]
         sent = look.age()
-        replies = await ask(session, commands, lanes=max(2, len(rings)), within_s=_within(commands))
+        replies = await ask(session, commands, lanes=max(2, len(rings)), within_s=within_s or _within(commands))
         window = _Window(sent, look.age(), replies)
         waiting.pop(server.name)
         return [look.read(item, reply, window) for item, reply in zip(asked, replies, strict=True)]
@@ -145,32 +153,48 @@ class _Window:
 
 
 class _Look:
-    """Reads replies; equal words are kept once, however many devices said them."""
+    """Reads replies; equal words are read and kept once, however many servers said them."""
 
     def __init__(self) -> None:
         self.at = now_utc()
         self._began = time.monotonic()
         self._words: dict[tuple[str, str], Evidence] = {}
+        self._known: dict[Hashable, tuple[object, Evidence]] = {}
 
     def age(self) -> float:
         return time.monotonic() - self._began
 
     def read(self, asked: Asked, reply: Reply, when: _Window) -> Item:
         question, place, command = asked
-        said = reply.both.strip()[:EXCERPT] or f"(no output, exit {reply.exit})"
-        key = (str(command), said)
-        words = self._words.get(key)
-        if words is None:
-            words = self._words[key] = Evidence(command=key[0], excerpt=said, at=self.at)
-        fact = _read(question, reply, place)
+        said = (id(question), command.argv, reply.stdout, reply.stderr, reply.exit)
+        known = self._known.get(said) if reply.tries else None
+        if known is None:
+            known = _read(question, reply, place), self._evidence(command, reply)
+            short = len(reply.stdout) + len(reply.stderr) <= LONGEST_KNOWN
+            if (
+                reply.tries and short and len(self._known) < MOST_KNOWN
+            ):  # a fact comes of the words alone, whoever said them
+                self._known[said] = known
+        fact, words = known
         if isinstance(fact, Reached) and fact.clock is not None:
             fact = when.shifted(fact, fact.clock, reply)
         return (place, question.fact), fact, words
 
+    def _evidence(self, command: Command, reply: Reply) -> Evidence:
+        said = reply.both.strip()[:EXCERPT] or f"(no output, exit {reply.exit})"
+        key = (str(command), said)
+        if key not in self._words:
+            self._words[key] = Evidence(command=key[0], excerpt=said, at=self.at)
+        return self._words[key]
+
 
 def _read(question: Question[object], reply: Reply, place: Place) -> object:
     if reply.tries == 0:
-        return Gap(f"{reply.command}: not asked: {place} had ceased to answer, or the server's time was up")
+        return Gap(
+            f"{reply.command}: not asked: {place} had ceased to answer, or the server's time was up",
+            zh=f"{reply.command}：未询问：{place} 已不再应答，或该服务器的时间已用完",
+        )
     if reply.exit is None and not reply.both.strip():
-        return Gap(f"{reply.command}: no answer within {reply.command.timeout_s:g} s")
+        limit = reply.command.timeout_s
+        return Gap(f"{reply.command}: no answer within {limit:g} s", zh=f"{reply.command}：{limit:g} 秒内无应答")
     return question.read(reply, place)

@@ -21,7 +21,7 @@ from rankready.plan.changes import changes
 from rankready.plan.conflicts import conflicts
 from rankready.plan.mode import by_mode, mode_facts
 from rankready.runs.answering import Asked, who_answers
-from rankready.runs.intent import intended, ipv6
+from rankready.runs.intent import NO_TARGET, addressed, ipv6, targets_left_out
 from rankready.runs.journal import unfinished
 from rankready.runs.observe import observe, product, questions
 
@@ -65,12 +65,12 @@ async def draw(site: Site, meant: Mapping[Place, Interface] | None = None) -> Dr
     ``meant``: what an unfinished apply was to set, kept before everything else that the user did not write.
     """
     site.say(Text(en="reading every device", zh="正在读取所有设备"))
-    facts = (*carried_facts(site.cluster), *mode_facts(site.cluster))
+    facts = (*carried_facts(site.cluster), *mode_facts(site.cluster, product(site.cluster)))
     snapshot = await observe(site, questions((DeviceAddress, *facts, HostAddress, DeviceHeld, Chips)))
     rules = by_mode(product(site.cluster), site.cluster, Seen(snapshot))
     if wrong := conflicts(site.cluster, rules, {}):  # what the user wrote, before anything is computed
         return Drawn(cluster=site.cluster, snapshot=snapshot, plan=Plan(problems=wrong))
-    cluster = intended(site, snapshot, meant)
+    cluster = addressed(site, snapshot, rules, meant)
     found = changes(cluster, Seen(snapshot))
     asked = await who_answers(site, cluster, snapshot, found)
     hosts = host_addresses(cluster, snapshot)
@@ -103,6 +103,6 @@ def exit_of(plan: Plan) -> int:
 def record_of(site: Site, drawn: Drawn) -> Record:
     """Make the record of a look that changes nothing."""
     open_apply = unfinished(site.home)
-    notes = [] if open_apply is None else [UNFINISHED]
+    notes = [*([] if open_apply is None else [UNFINISHED]), *([NO_TARGET] if targets_left_out(site.cluster) else [])]
     extra = {"asked": drawn.asked.told(), "unfinished": str(open_apply) if open_apply else None, "notes": notes}
     return site.record("plan", exit_of(drawn.plan), plan=drawn.plan, extra=extra)

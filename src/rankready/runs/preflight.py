@@ -1,75 +1,69 @@
-"""What must be right on the servers before a job starts: Python, the script, the ports (facts/launch 9)."""
+"""Is everything as a job needs it? One look before the start: the catalogue, the job's own needs, real connections."""
 
 from __future__ import annotations
 
 import asyncio
-import re
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from rankready import catalog
-from rankready.kind.check import Check, verdicts
-from rankready.model.command import Command, Reply
-from rankready.model.finding import Evidence, Finding, Outcome, Severity, Verdict, exit_code
-from rankready.model.snapshot import Gap, Seen
-from rankready.model.text import Text
-from rankready.runs.observe import observe, questions
+from rankready.model.finding import Outcome, Verdict, exit_code
+from rankready.model.snapshot import Gap
+from rankready.runs import preflight_own
+from rankready.runs.firewall_proof import by_connections
+from rankready.runs.preflight_catalogue import as_job, catalogue, imports
+from rankready.runs.preflight_table import rank_table
 from rankready.runs.script import ask
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection
 
     from rankready.kind.transport import Session
-    from rankready.model.cluster import Cluster, Server
-    from rankready.model.place import Place
+    from rankready.model.cluster import Server
     from rankready.model.ranks import LaunchSpec
     from rankready.runs.site import Site
 
-OLDEST = (3, 7)
-HELD = "JOB001"
-ENDS_A_START = (HELD, "JOB010")  # warnings in `check`, where a job may well be running
-OWN_CODES = ("HST001", "JOB002", "JOB003", "JOB004", "JOB005", "JOB006")
-LISTENING = "0A"  # a socket's state in /proc/net/tcp
-_VERSION = "import sys; print('%d.%d.%d' % sys.version_info[:3])"
-_IN_FOLDER = 'case $1 in "~") cd ;; "~/"*) cd "$HOME/${1#"~/"}" ;; *) cd "$1" ;; esac && '
-_DIGEST = _IN_FOLDER + 'sha256sum -- "$2"'
-_LISTENERS = 'sed -n "1p;/ 0A /p" "$@"'  # the whole table of a busy server is a megabyte
-_READABLE = _IN_FOLDER + 'test -r "$2" && echo readable'
-
-Answers = tuple[Reply, ...]
+LOST = "HST001"
+SETTLED = (LOST, *preflight_own.CODES)  # without an answer to these nothing is started
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
-    """What the servers answered, with the cluster's names at hand."""
-
-    places: Mapping[str, Place]
-    answers: Mapping[str, Answers]
-
-
-async def preflight(site: Site, spec: LaunchSpec, *, script: bool = True, force: bool = False) -> tuple[Verdict, ...]:
+async def preflight(
+    site: Site, spec: LaunchSpec, *, script: bool = True, force: bool = False, judged: Collection[str] = ()
+) -> tuple[Verdict, ...]:
     """Ask every server and judge. ``script`` False: it comes from here and is proven by `sync`.
 
-    JOB002 no Python that can run the guard · JOB003 the job's own interpreter is missing · JOB004 the script is missing
-    or differs between servers · JOB005 the setup file is missing · JOB006 the master port is taken; and every check of
-    the catalogue about jobs. A device that another job holds (JOB001) is an error here unless ``force``.
+    Every check of the catalogue about jobs, and those about servers and devices without which no job runs, for this
+    job's servers, devices, ports and variables; JOB002 to JOB006 of its own; JOB019 where there is torch_npu; the rank
+    table that it names (RTB codes); and FWL001 by real connections in both directions. A device that another job holds
+    (JOB001) is an error here unless ``force``. ``judged``: codes that the caller has judged a moment ago.
     """
     chosen = tuple(site.cluster.server(n.server) for n in spec.nodes)
 
-    async def one(_: Server, session: Session) -> Answers:
-        return await ask(session, _commands(spec))
+    async def one(_: Server, session: Session) -> preflight_own.Answers:
+        return await ask(session, preflight_own.commands(spec))
 
-    answers, listed = await asyncio.gather(site.fleet.each(one, chosen), _by_catalogue(site, spec, force=force))
+    answers, looked = await asyncio.gather(
+        site.fleet.each(one, chosen), catalogue(site, spec, force=force, judged=judged)
+    )
     known = {name: found for name, found in answers.items() if not isinstance(found, Gap)}
-    seen = Told({s.name: s.place for s in chosen}, known)
-    found = [*_master_port(seen, spec), *_guard_python(seen), *_own_python(seen, spec)]
-    if script:
-        found += _script(seen, spec)
-    if spec.setup:
-        found += _setup(seen, spec)
-    lost = (Verdict(code="HST001", place=seen.places[n], outcome=Outcome.UNKNOWN, reason=g.reason)
-            for n, g in answers.items() if isinstance(g, Gap))  # fmt: skip
-    return (*lost, *found, *(v for v in listed if v.place.name in known or v.outcome is not Outcome.UNKNOWN))
+    told = preflight_own.Told({s.name: s.place for s in chosen}, known)
+    own = preflight_own.judged(told, spec, script=script)
+    lost = tuple(Verdict(code=LOST, place=told.places[n], outcome=Outcome.UNKNOWN, reason=g.reason, reason_zh=g.zh)
+                 for n, g in answers.items() if isinstance(g, Gap))  # fmt: skip
+    gone = answers.keys() - known.keys()
+    behind = {*gone, *((site.cluster.name,) if gone else ())}  # what is not known for a lost server's sake alone
+    listed = tuple(v for v in looked.verdicts if v.code != LOST and not (_open(v) and v.place.name in behind))
+    found = (*lost, *own, *listed)
+    if stops(found):
+        return found  # what follows takes seconds, and the job does not start as it is
+    more = await asyncio.gather(
+        imports(site, spec, looked.seen),
+        rank_table(site, spec, looked.seen),
+        _connected(site, spec, judged),
+    )
+    return (*found, *(v for part in more for v in part if v.place.name not in gone))
+
+
+async def _connected(site: Site, spec: LaunchSpec, judged: Collection[str]) -> tuple[Verdict, ...]:
+    return () if "FWL001" in judged else await by_connections(site, as_job(site.cluster, spec))
 
 
 def stops(found: tuple[Verdict, ...]) -> int:
@@ -83,134 +77,8 @@ def stops(found: tuple[Verdict, ...]) -> int:
 
 def not_learned(verdict: Verdict) -> bool:
     """Tell whether a check of the catalogue could not be answered."""
-    return verdict.outcome is Outcome.UNKNOWN and verdict.code not in OWN_CODES
+    return _open(verdict) and verdict.code not in SETTLED
 
 
-async def _by_catalogue(site: Site, spec: LaunchSpec, *, force: bool) -> tuple[Verdict, ...]:
-    """Judge by every check of the catalogue about jobs, as if the inventory said what this job is told."""
-    checks = tuple(c for c in catalog.offered("checks", "CHECK", Check) if c.code.startswith("JOB"))
-    cluster = _as_asked(site.cluster, spec)
-    needs = {need for check in checks for need in check.needs}
-    snapshot = await observe(replace(site, cluster=cluster), questions(needs), cluster.servers)
-    return tuple(_held(v, force=force) for v in verdicts(checks, cluster, Seen(snapshot)))
-
-
-def _as_asked(cluster: Cluster, spec: LaunchSpec) -> Cluster:
-    """Return the inventory with this job's servers, devices, ports and variables alone."""
-    servers = tuple(replace(cluster.server(n.server), devices=n.devices) for n in spec.nodes)
-    base = cluster.job.hccl_base_port if spec.hccl_base_port is None else spec.hccl_base_port
-    job = replace(cluster.job, env=spec.env, master_port=spec.master_port, hccl_base_port=base, nic=spec.nic)
-    return replace(cluster, servers=servers, job=job)
-
-
-def _held(verdict: Verdict, *, force: bool) -> Verdict:
-    if verdict.code not in ENDS_A_START or not verdict.findings or (force and verdict.code == HELD):
-        return verdict
-    remedy = Text(en="rankready ps; wait, end that job, or --force", zh="rankready ps；等待、结束该作业，或用 --force")
-    findings = tuple(replace(f, severity=Severity.ERROR, remedy=remedy) for f in verdict.findings)
-    return replace(verdict, outcome=Outcome.FAIL, findings=findings)
-
-
-def _commands(spec: LaunchSpec) -> tuple[Command, ...]:
-    return (
-        Command(argv=("python3", "-I", "-S", "-c", _VERSION)),
-        Command(argv=(spec.python, "-c", _VERSION)),
-        Command(argv=(spec.workdir, spec.argv[0]), shell=_DIGEST, timeout_s=60),
-        Command(argv=("/proc/net/tcp", "/proc/net/tcp6"), shell=_LISTENERS),
-        Command(argv=(spec.workdir, spec.setup), shell=_READABLE),
-    )
-
-
-def listening(table: str, port: int) -> bool:
-    """Tell whether a port listens, from /proc/net/tcp."""
-    rows = (line.split() for line in table.splitlines())
-    return any(len(r) > 3 and r[3] == LISTENING and r[1].endswith(f":{port:04X}") for r in rows)  # noqa: PLR2004  (the column of the state)
-
-
-def _master_port(seen: Told, spec: LaunchSpec) -> Iterator[Verdict]:
-    name = spec.nodes[0].server
-    if name not in seen.answers:
-        return
-    reply = seen.answers[name][3]
-    if not reply.stdout:
-        yield Verdict(code="JOB006", place=seen.places[name], outcome=Outcome.UNKNOWN, reason=reply.first_line)
-        return
-    port = spec.master_port
-    taken = listening(reply.stdout, port)
-    text = Text(
-        en=f"port {port} is taken, the job's master listens there", zh=f"端口 {port} 已被占用，作业主节点需在此监听"
-    )
-    remedy = Text(
-        en="rankready ps; or choose another by --master-port", zh="rankready ps；或用 --master-port 换一个端口"
-    )
-    yield _verdict("JOB006", seen.places[name], None if not taken else (text, remedy), reply)
-
-
-def _guard_python(seen: Told) -> Iterator[Verdict]:
-    for name, answers in seen.answers.items():
-        version = _version(answers[0])
-        bad = None
-        if version is None or version < OLDEST:
-            found = answers[0].first_line
-            text = Text(en=f"python3: {found}; 3.7 or later is needed", zh=f"python3：{found}；需要 3.7 或更高版本")
-            bad = (text, Text(en="install python3 on that server", zh="在该服务器上安装 python3"))
-        yield _verdict("JOB002", seen.places[name], bad, answers[0])
-
-
-def _own_python(seen: Told, spec: LaunchSpec) -> Iterator[Verdict]:
-    for name, answers in seen.answers.items():
-        bad = None
-        if _version(answers[1]) is None:
-            found = answers[1].first_line
-            text = Text(en=f"{spec.python} does not run: {found}", zh=f"{spec.python} 无法运行：{found}")
-            bad = (
-                text,
-                Text(
-                    en="set job.python in cluster.yaml, or --python",
-                    zh="设置 cluster.yaml 的 job.python，或用 --python",
-                ),
-            )
-        yield _verdict("JOB003", seen.places[name], bad, answers[1])
-
-
-def _script(seen: Told, spec: LaunchSpec) -> Iterator[Verdict]:
-    digests = {name: a[2].stdout.split(" ", 1)[0] for name, a in seen.answers.items() if a[2].exit == 0}
-    usual = max(set(digests.values()), key=list(digests.values()).count) if digests else ""
-    for name, answers in seen.answers.items():
-        bad = None
-        where = f"{spec.argv[0]} in {spec.workdir}"
-        if name not in digests:
-            found = answers[2].first_line
-            bad = (Text(en=f"{where}: {found}", zh=f"{where}：{found}"), Text(en="rankready sync", zh="rankready sync"))
-        elif digests[name] != usual:
-            text = Text(en=f"{where} differs from the other servers'", zh=f"{where} 与其他服务器不同")
-            bad = (text, Text(en="rankready sync", zh="rankready sync"))
-        yield _verdict("JOB004", seen.places[name], bad, answers[2])
-
-
-def _setup(seen: Told, spec: LaunchSpec) -> Iterator[Verdict]:
-    for name, answers in seen.answers.items():
-        bad = None
-        if answers[4].stdout.strip() != "readable":
-            text = Text(en=f"setup file {spec.setup} can't be read", zh=f"无法读取环境脚本 {spec.setup}")
-            bad = (text, Text(en="correct job.setup in cluster.yaml", zh="修改 cluster.yaml 的 job.setup"))
-        yield _verdict("JOB005", seen.places[name], bad, answers[4])
-
-
-def _version(reply: Reply) -> tuple[int, ...] | None:
-    found = re.fullmatch(r"(\d+)\.(\d+)\.(\d+)", reply.stdout.strip())
-    return tuple(int(part) for part in found.groups()) if found and reply.exit == 0 else None
-
-
-def _verdict(code: str, place: Place, bad: tuple[Text, Text] | None, reply: Reply) -> Verdict:
-    if bad is None:
-        return Verdict(code=code, place=place, outcome=Outcome.PASS)
-    finding = Finding(
-        code=code,
-        severity=Severity.ERROR,
-        place=place,
-        message=bad[0],
-        remedy=bad[1],
-        evidence=(Evidence(command=str(reply.command), excerpt=reply.first_line),),
-    )
-    return Verdict(code=code, place=place, outcome=Outcome.FAIL, findings=(finding,))
+def _open(verdict: Verdict) -> bool:
+    return verdict.outcome is Outcome.UNKNOWN

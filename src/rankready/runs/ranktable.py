@@ -28,8 +28,9 @@ from rankready.plan.ranktable.document import MOST_BYTES, read_document
 from rankready.plan.ranktable.members import enlist, form_for
 from rankready.plan.ranktable.table import build
 from rankready.plan.ranktable.writer import Form, write
+from rankready.runs.family import observe_planned
 from rankready.runs.intent import last_applied
-from rankready.runs.observe import observe, product, questions
+from rankready.runs.observe import product
 from rankready.runs.site import now_utc
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ async def _look(site: Site, names: set[str], *, pods: bool) -> Snapshot:
             Text(en=f"reading the devices of {len(servers)} servers", zh=f"正在读取 {len(servers)} 台服务器的设备")
         )
     facts = (*_FACTS, SuperPod) if pods else _FACTS
-    return await observe(site, questions(facts), servers)
+    return await observe_planned(site, facts, servers)
 
 
 def _pages(asked: Judged, generation: Generation | None, live: Mapping[str, Live]) -> list[Sheet]:

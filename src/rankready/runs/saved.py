@@ -24,9 +24,16 @@ def save(drawn: Drawn, path: str) -> None:
         "at": now_utc(),
         "cluster": drawn.cluster.name,
         "problems": [p.message for p in drawn.plan.problems],
-        "unread": [[str(place), reason] for place, reason in drawn.plan.unread],
+        "unread": [[str(place), reason.en] for place, reason in drawn.plan.unread],
         "changes": [
-            {"place": str(c.place), "what": c.what.value, "before": c.before, "after": c.after, "reason": c.reason}
+            {
+                "place": str(c.place),
+                "what": c.what.value,
+                "before": c.before,
+                "after": c.after,
+                "reason": c.reason,
+                "reason_zh": c.reason_zh,
+            }
             for c in drawn.plan.changes
         ],
     }
@@ -44,6 +51,7 @@ def load(path: str, cluster: str) -> Plan:
                 before=c["before"],
                 after=c["after"],
                 reason=c["reason"],
+                reason_zh=c.get("reason_zh", ""),
             )
             for c in words["changes"]
         )

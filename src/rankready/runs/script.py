@@ -29,6 +29,8 @@ _TIMED_OUT = (124, 137)  # what coreutils' timeout returns; our KILL after it gi
 _LONGEST_S = 600.0
 _AFTER_S = 10.0  # for login files, and for the kill that follows a time limit
 
+# A device that stayed busy through a whole call's retries is given one retry a call until it answers again: a minute
+# per look would else go into waiting for it.
 # Two strikes: a device whose tool hangs would else cost its own limit once a question (facts/hccn 2.1: minutes).
 # Workers gather frames in a file and say them once in F seconds: a packet costs the client more than a frame
 # (facts/transport 5.7), and what was said is not lost when a later command can't be ended. One worker speaks at a time:
@@ -49,19 +51,19 @@ if command -v timeout >/dev/null 2>&1; then t() { timeout -k 2 "$@"; }; else t()
 u() { { read -r U _; } 2>/dev/null </proc/uptime || U=0.0; }
 p() { printf '\n%s %d %s %d %d %d %s %s\n%s%s' "$N" "$i" "$c" "$n" "${#o}" "${#e}" "$q" "$U" "$o" "$e"; }
 r() {
-  i=$1 s=$2 b=$3 w=$4 f=$5; shift 5; n=0 o= e= c=124
-  u; q=$U; eval "k=\${K$w:-0}"
+  i=$1 s=$2 b=$3 w=$4 f=$5; shift 5; n=0 o= e= c=124 g=0
+  u; q=$U; eval "k=\${K$w:-0} m=\${M$w:-4}"
   while [ "$k" -lt 2 ] && [ "${U%.*}" -lt "$Z" ]; do
     n=$((n + 1)); q=$U
     o=$(t "$s" "$@" 2>"$d/e$i" <"$f"; printf 'x%03d' "$?")
     c=${o##*x}; o=${o%x???}; e=
     if [ -s "$d/e$i" ]; then e=$(cat "$d/e$i"; printf x); e=${e%x}; fi
     u
-    if [ -n "$b" ] && [ "$n" -lt 4 ]; then
-      case "$o$e" in *"$b"*) case $n in 1) sleep 0.3 ;; 2) sleep 0.8 ;; 3) sleep 2 ;; esac; u; continue ;; esac
-    fi
-    break
+    g=0; case $b in '') ;; *) case "$o$e" in *"$b"*) g=1 ;; esac ;; esac
+    [ "$g$n" != "1$m" ] && [ "$g" = 1 ] || break
+    case $n in 1) sleep 0.3 ;; 2) sleep 0.8 ;; 3) sleep 2 ;; esac; u
   done
+  [ "$w" = 0 ] || eval "M$w=$((4 - 2 * g))"
   case $w$c in 0*) ;; *124 | *137) eval "K$w=$((k + 1))" ;; esac
   if [ "$W$F" = 0 ]; then p; return; fi
   p >>"$d/w$W"
@@ -118,13 +120,15 @@ def _call(index: int, command: Command, owner: int) -> str:
     return f'printf %s {shlex.quote(command.stdin)} >"$d/i{index}"\n{call} "$d/i{index}" {words}'
 
 
+_HEADER = re.compile(rb"(?:(\d+) (\d+) (\d+) (\d+) (\d+) ([\d.]+) ([\d.]+)|end)\n")
+
+
 class Frames:
     """Reads a script's output as it comes; ``ended`` once its last line was seen."""
 
     def __init__(self, commands: Sequence[Command], nonce: str) -> None:
         """Know what was asked, and the word that frames begin with."""
-        word = re.escape(nonce.encode())
-        self._header = re.compile(rb"\n" + word + rb" (?:(\d+) (\d+) (\d+) (\d+) (\d+) ([\d.]+) ([\d.]+)|end)\n")
+        self._word = b"\n" + nonce.encode() + b" "
         self._commands = commands
         self._buffer = bytearray(b"\n")
         self._at = 0
@@ -134,7 +138,7 @@ class Frames:
         """Take the next bytes; return the answers that are whole now, by the number of their command."""
         self._buffer += data
         found: list[tuple[int, Reply]] = []
-        while not self.ended and (match := self._header.search(self._buffer, self._at)) is not None:
+        while not self.ended and (match := self._header()) is not None:
             if match[1] is None:
                 self.ended = True
                 break
@@ -144,13 +148,22 @@ class Frames:
                 self._at = match.end()
                 continue
             if end > len(self._buffer):
-                self._at = match.start()
+                self._at = match.start() - len(self._word)
                 break
             found.append((index, self._reply(match, out, end)))
             self._at = end
         del self._buffer[: self._at]
         self._at = 0
         return found
+
+    def _header(self) -> re.Match[bytes] | None:
+        """Find the next whole header; a word that none follows is noise."""
+        at = self._buffer.find(self._word, self._at)
+        while at >= 0:
+            if (match := _HEADER.match(self._buffer, at + len(self._word))) is not None:
+                return match
+            at = self._buffer.find(self._word, at + 1)
+        return None
 
     def _reply(self, match: re.Match[bytes], out: int, end: int) -> Reply:
         start, status = match.end(), int(match[2])

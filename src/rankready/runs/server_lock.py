@@ -126,7 +126,7 @@ def fenced(command: Command, token: str) -> Command:
 
 def fenced_off(reply: Reply) -> Gap | None:
     """Return why a fenced command was not run, or None."""
-    return Gap(FENCED, GapKind.DENIED) if FENCED in reply.stderr else None
+    return Gap(FENCED, GapKind.DENIED, "该服务器上的锁已不属于本次运行") if FENCED in reply.stderr else None
 
 
 async def _try(session: Session, words: tuple[str, str, str]) -> tuple[str, ...]:
@@ -144,7 +144,8 @@ def _named(said: tuple[str, ...]) -> Owner | None:
 
 
 def _not_taken(said: tuple[str, ...]) -> Gap:
-    return Gap(f"its lock could not be taken: {' '.join(said[1:]) or 'no answer'}", GapKind.DENIED)
+    why = " ".join(said[1:])
+    return Gap(f"its lock could not be taken: {why or 'no answer'}", GapKind.DENIED, f"未能取得其锁：{why or '无应答'}")
 
 
 def _words(others: Mapping[str, tuple[str, ...]]) -> str:

@@ -14,7 +14,7 @@ import tempfile
 import zlib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from rankready.model.errors import Unreachable
 from rankready.model.finding import Outcome, Verdict
@@ -63,6 +63,14 @@ class Wanted:
         }
 
 
+class How(TypedDict, total=False):
+    """How to sync. ``exclude``: globs; ``delete``: what an earlier sync left; ``content``: read every file again."""
+
+    exclude: Sequence[str]
+    delete: bool
+    content: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """A server that answered, and can't do it: no python3, disk full, something in the way."""
@@ -86,34 +94,30 @@ class Standing:
 Outcomes = dict[str, "Standing | Refusal | Gap"]
 
 
-async def sync(
-    site: Site, paths: Sequence[Path], to: str | None = None, *, exclude: Sequence[str] = (), delete: bool = False
-) -> Record:
+async def sync(site: Site, paths: Sequence[Path], to: str | None = None, **how: Unpack[How]) -> Record:
     """Bring local files and folders to every server (default folder: ``~/.rankready/work/<cluster>``).
 
     ``extra["synced"]``: server, files, bytes, sent (bytes on the wire), digest, to; ``extra["failed"]``: server,
     reason. Exit 0: everywhere read back as wanted; 1: a server holds something else; 3: a server could not be brought
     there. Raises ConfigError for local paths that can't be synced.
     """
-    wanted = await _wanted(site, paths, to, exclude, delete=delete)
+    wanted = await _wanted(site, paths, to, how)
     seen = await look(site, wanted)
     done = await _push_all(site, wanted, seen)
     return _record(site, wanted, done)
 
 
-async def preview(
-    site: Site, paths: Sequence[Path], to: str | None = None, *, exclude: Sequence[str] = (), delete: bool = False
-) -> Record:
+async def preview(site: Site, paths: Sequence[Path], to: str | None = None, **how: Unpack[How]) -> Record:
     """Say what `sync` would send, and send nothing; exit 1 where a server differs."""
-    wanted = await _wanted(site, paths, to, exclude, delete=delete)
+    wanted = await _wanted(site, paths, to, how)
     seen = await look(site, wanted)
     sizes = {e.path: e.size for e in wanted.tree.entries}
     for name, there in seen.items():
         if not isinstance(there, Standing) or there.same:
             continue
         size = sum(sizes[p] for p in there.send)
-        gone = f", remove {len(there.stale)}" if delete and there.stale else ""
-        weg = f"，删除 {len(there.stale)} 个" if delete and there.stale else ""
+        gone = f", remove {len(there.stale)}" if wanted.delete and there.stale else ""
+        weg = f"，删除 {len(there.stale)} 个" if wanted.delete and there.stale else ""
         site.say(
             Text(
                 en=f"{name}: would send {len(there.send)} files, {size} bytes, to {there.to}{gone}",
@@ -127,11 +131,13 @@ def _wanted_to(site: Site, to: str | None) -> str:
     return to if to is not None else f"~/.rankready/work/{site.cluster.name}"
 
 
-async def _wanted(site: Site, paths: Sequence[Path], to: str | None, exclude: Sequence[str], *, delete: bool) -> Wanted:
-    tree = await asyncio.to_thread(scan, paths, exclude, site.home / "sync-cache.json")
+async def _wanted(site: Site, paths: Sequence[Path], to: str | None, how: How) -> Wanted:
+    tree = await asyncio.to_thread(scan, paths, how.get("exclude", ()), site.home / "sync-cache.json")
     for path in tree.left_out:
         site.say(Text(en=f"left out, no regular file: {path}", zh=f"已略过，不是普通文件：{path}"))
-    return Wanted(tree=tree, to=_wanted_to(site, to), delete=delete)
+    return Wanted(
+        tree=tree, to=_wanted_to(site, to), delete=how.get("delete", False), content=how.get("content", False)
+    )
 
 
 async def look(site: Site, wanted: Wanted) -> Outcomes:

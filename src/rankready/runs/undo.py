@@ -93,8 +93,8 @@ async def _undo(site: Site, way: Way, hold: Hold, force: frozenset[str]) -> Reco
     for name, answer in said.items():
         if isinstance(answer, Gap):
             lost[name] = _not_reached(answer)
-        elif answer:
-            found[name] = (*found.get(name, ()), Text(en=answer, zh=answer))
+        elif answer is not None:
+            found[name] = (*found.get(name, ()), answer)
     if not lost and not any(said.values()) and _only_stuck(way, look):
         _mark_undone(way.path)
     return _record(site, way, found, lost)
@@ -124,16 +124,16 @@ def _found(site: Site, way: Way, snapshot: Snapshot) -> Way:
     return replace(way, steps={name: way_back(old, seen, used, closed) for name, old in way.before.items()})
 
 
-async def _restore(site: Site, way: Way, hold: Hold) -> dict[str, str | Gap]:
-    """Set every server back; returns why a file could not be written, or an empty text."""
+async def _restore(site: Site, way: Way, hold: Hold) -> dict[str, Text | Gap | None]:
+    """Set every server back; returns why a file could not be written, or None."""
     journal = Journal.begin(site.home, "undo")
 
-    async def one(server: Server, session: Session) -> str:
+    async def one(server: Server, session: Session) -> Text | None:
         steps = way.steps[server.name]
         journal.changes(server.name, steps)
         await make_so(session, steps, hold.token)  # what was refused shows in the read-back
         why = await _restore_conf(session, server, way.before[server.name], hold.token)
-        journal.write("done", server=server.name, words=[why] if why else [])
+        journal.write("done", server=server.name, words=[why.en] if why else [])
         return why
 
     try:
@@ -142,26 +142,27 @@ async def _restore(site: Site, way: Way, hold: Hold) -> dict[str, str | Gap]:
         journal.close()
 
 
-async def _restore_conf(session: Session, server: Server, before: Before, token: str) -> str:
-    """Put the file back, bit for bit where nobody else changed it meanwhile; returns why not, or an empty text."""
+async def _restore_conf(session: Session, server: Server, before: Before, token: str) -> Text | None:
+    """Put the file back, bit for bit where nobody else changed it meanwhile; returns why not, or None."""
     if before.conf is None:
-        return ""
+        return None
     (question,) = questions((HccnConfText,))
     (reply,) = await ask(session, [question.ask(server, server.place)])
     now = question.read(reply, server.place)
     if not isinstance(now, HccnConfText):
-        return f"its configuration file: {now.reason if isinstance(now, Gap) else now}"
+        why = now.why if isinstance(now, Gap) else Text(en=str(now), zh=str(now))
+        return Text(en=f"its configuration file: {why.en}", zh=f"其配置文件：{why.zh}")
     text = restored(now.text, before.conf, frozenset(place.device for place in before.devices))
     if text == now.text:
-        return ""
+        return None
     command = write_conf(text)
     (reply,) = await ask(session, [fenced(command, token)])
     gap = fenced_off(reply) or written(replace(reply, command=command))
-    return "" if gap is None else gap.reason
+    return None if gap is None else gap.why
 
 
 def _not_reached(gap: Gap) -> Text:
-    return Text(en=f"not reached: {gap.reason}", zh=f"未连上：{gap.reason}")
+    return Text(en=f"not reached: {gap.why.en}", zh=f"未连上：{gap.why.zh}")
 
 
 def _judged(way: Way, snapshot: Snapshot) -> dict[str, tuple[Text, ...]]:

@@ -13,13 +13,15 @@ from rankready.model.finding import Outcome
 from rankready.model.record import Record, Step
 from rankready.model.text import Text
 from rankready.runs import firewall
-from rankready.runs.apply import How, apply
+from rankready.runs.apply import How, apply, settle
 from rankready.runs.cabling import cabling
 from rankready.runs.check import check
 from rankready.runs.job_logs import logs
 from rankready.runs.launch import dry_run, launch
 from rankready.runs.mesh import mesh
 from rankready.runs.plan import draw, record_of
+from rankready.runs.preflight_catalogue import DEVICES, HOSTS
+from rankready.runs.preflight_script import READ
 from rankready.runs.vet import vet_script
 
 if TYPE_CHECKING:
@@ -216,6 +218,7 @@ async def _planned(site: Site, _: Wanted) -> Record:
 
 
 async def _addresses(site: Site, wanted: Wanted) -> Record:
+    await settle(site)
     drawn = await draw(site)
     if drawn.plan.changes and not drawn.plan.problems:
         count = len(drawn.plan.changes)
@@ -262,7 +265,9 @@ async def _vet(site: Site, wanted: Wanted) -> Record:
 
 
 async def _run(site: Site, wanted: Wanted) -> Record:
-    return await launch(site, wanted.asked, wanted.options)
+    # earlier steps have judged these a moment ago, read the script, and tried the ports
+    proven = (READ, *DEVICES, *HOSTS, *(() if wanted.firewall == "leave" else ("FWL001",)))
+    return await launch(site, wanted.asked, wanted.options, judged=proven)
 
 
 async def _would_run(site: Site, wanted: Wanted) -> Record:

@@ -7,6 +7,7 @@ import os
 import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,8 +24,9 @@ from rankready.model.record import Record
 from rankready.model.text import Text
 from rankready.runs.site import now_utc
 from rankready.runs.unpack import unpack
-from rankready.runs.why_checks import listeners, ports
+from rankready.runs.why_checks import listeners, ports, switches
 from rankready.runs.why_folder import hosts, others, read_json, sources
+from rankready.runs.why_left_out import closed, witnesses
 from rankready.runs.why_select import number_at, select
 from rankready.runs.why_selected import selected
 from rankready.runs.why_sieves import catalogue, sieve
@@ -54,7 +56,7 @@ def _opened(path: Path, into: Path, say: Callable[[Text], None]) -> Path:
         return path
     done = unpack(path, into, limit=ARCHIVE_LIMIT)
     if not done.files:
-        raise PlanError(f"{path}: neither a folder nor a tar.gz of one")
+        raise PlanError(f"{path}: neither a folder nor a tar of one")
     for name, reason in done.refused[:MOST_REFUSED]:
         say(Text(en=f"not unpacked: {name}: {reason}", zh=f"未解包：{name}：{reason}"))
     inside = list(into.iterdir())
@@ -107,15 +109,18 @@ def bundle(folder: Path) -> Bundle:
     job = read_job(read_json(folder / "job.json"), result)
     found = sources(folder)
     read = read_all(found)
-    pages = tuple(_page(s, r, job) for s, r in (*zip(found, read, strict=True), *selected(folder)))
+    kept, gaps = witnesses([*zip(found, read, strict=True), *selected(folder)])
+    gaps += closed(folder, hosts(folder))
+    collected = read_collected(read_json(folder / "collect.json"))
     files = others(folder)
     stopped = isinstance(result, dict) and result.get("cause") in ("interrupted", "stopped")
     return Bundle(
         job=job,
-        collected=read_collected(read_json(folder / "collect.json")),
-        pages=pages,
+        collected=replace(collected, gaps=(*collected.gaps, *gaps)),
+        pages=tuple(_page(s, r, job) for s, r in kept),
         ports=tuple(ports(files, folder)),
         listeners=tuple(listeners(files, folder)),
+        switches=tuple(switches(files, folder)),
         kinds={c.code: c.kind for c in catalogue().codes.values()},
         stopped_by_hand=stopped,
     )
@@ -150,6 +155,7 @@ def _page(source: Source, selected: Selected, job: Job) -> Page:
         lines=tuple(Line(file=source.file, number=n, text=t, offset=o) for o, n, t in selected.lines),
         pid=source.pid,
         rank=rank,
+        local=source.local,
         device=source.device,
         stamp=source.stamp,
         size=selected.size,

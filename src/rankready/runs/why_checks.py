@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from rankready.diagnose.case import Listener, Port
+from rankready.diagnose.case import Listener, Port, Switch
 from rankready.diagnose.event import Line
 from rankready.diagnose.stamps import whole
 from rankready.model.command import Command, Reply
 from rankready.model.observed.device import LinkHistory, LinkState
+from rankready.model.observed.tls import TlsReport
 from rankready.tools.hccn_tool import TOOL, reader
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 LIMIT = 1 << 20
 _STAT = re.compile(r"hccn_link_stat_(\d{1,3})\.txt")
+_TLS = re.compile(r"hccn_tls_(\d{1,3})\.txt")
 _LISTEN = re.compile(r"LISTEN\s+\d+\s+\d+\s+\S+:(\d+)\s.*?pid=(\d+)", re.ASCII)
 
 
@@ -35,6 +37,19 @@ def ports(files: Iterable[tuple[str, Path]], folder: Path) -> Iterator[Port]:
             )
             file = path.relative_to(folder).as_posix()
             yield Port(host=host, device=int(match[1]), line=_line(file, text), downs=found.downs, changes=changes)
+
+
+def switches(files: Iterable[tuple[str, Path]], folder: Path) -> Iterator[Switch]:
+    """Read the TLS switches of devices."""
+    for host, path in files:
+        match = _TLS.fullmatch(path.name)
+        if match is None or (text := _text(path)) is None:
+            continue
+        asked = ("-i", match[1], "-tls", "-g")
+        found = reader(asked)(Reply(command=Command(argv=(TOOL, *asked)), stdout=text, stderr="", exit=0))
+        if isinstance(found, TlsReport):
+            line = Line(file=path.relative_to(folder).as_posix(), number=1, text=text.partition("\n")[0])
+            yield Switch(host=host, device=int(match[1]), on=found.enabled, line=line)
 
 
 def listeners(files: Iterable[tuple[str, Path]], folder: Path) -> Iterator[Listener]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankready.kind.signature import Stream
+from rankready.runs.why_select import PACKED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,9 +19,9 @@ DEEP = 12
 MANY = 200_000
 JSON_LIMIT = 64 << 20
 _ASCEND = re.compile(r"(?:plog|device)-(\d{1,10})_(\d{17})\.log(?:\.\d+)?")
-_RANK = re.compile(r"rank[-_](\d{1,7})\.(?:log|txt)(?:\.\d+)?|worker[-_](\d{1,7})\.(?:log|txt)")
+_RANK = re.compile(r"rank[-_](\d{1,7})\.(?:log|txt)(?:\.\d+)?|worker[-_](\d{1,7})\.(?:log|txt)(?:\.\d+)?")
 _RANK_FOLDER = re.compile(r"(?:^|/)rank_(\d{1,7})/[^/]+\.log$")
-_ATTEMPT = re.compile(r"(?:^|/)attempt_\d+/(\d{1,4})/(?:stdout|stderr)\.log$")
+_ATTEMPT = re.compile(r"(?:^|/)attempt_\d+/(\d{1,4})/(?:(?:stdout|stderr)\.log|error\.json)$")
 _LAUNCHER = re.compile(r"(?:launcher|scheduler|torchrun|mindie|train)\w*\.(?:log|txt)")
 _KERNEL = re.compile(r"(?:dmesg|messages|syslog|kern)(?:[-_.]\w+)*|host_kernel\.log|vmcore[-_]dmesg\.txt")
 _DEVICE = re.compile(r"(?:^|/)(?:device_log|slog|hisi_logs|bbox|mntn)/")
@@ -88,7 +89,7 @@ def _files(folder: Path) -> Iterator[Path]:
             folders.clear()
         for name in sorted(files):
             path = Path(here) / name
-            if path.is_file() and not name.startswith("."):
+            if os.path.isfile(path) and not name.startswith("."):  # noqa: PTH113  (raises nothing, whatever the rights)
                 yield path
                 count += 1
                 if count >= MANY:
@@ -99,24 +100,25 @@ def source_of(folder: Path, host: str, path: Path) -> Source | None:
     """Say what one file is; None for what we can't read."""
     inside = path.relative_to(folder / host).as_posix()
     file = f"{host}/{inside}"
-    name = path.name
+    name = path.name.removesuffix(PACKED)
     if match := _ASCEND.fullmatch(name):
         return Source(path=path, file=file, host=host, stream=Stream.HOST, pid=int(match[1]), stamp=match[2])
     if _DEVICE.search(inside):
         found = _HISTORY.search(inside)
         return Source(path=path, file=file, host=host, stream=Stream.DEVICE, device=int(found[1]) if found else None)
-    return _output(path, file, host, inside)
+    return _output(path, file, host, inside.removesuffix(PACKED))
 
 
 def _output(path: Path, file: str, host: str, inside: str) -> Source | None:
-    if match := _RANK.fullmatch(path.name):
+    name = inside.rpartition("/")[2]
+    if match := _RANK.fullmatch(name):
         return Source(path=path, file=file, host=host, stream=Stream.OUTPUT, rank=int(match[1] or match[2]))
     if match := _RANK_FOLDER.search(inside):
         return Source(path=path, file=file, host=host, stream=Stream.OUTPUT, rank=int(match[1]))
     if match := _ATTEMPT.search(inside):
         return Source(path=path, file=file, host=host, stream=Stream.OUTPUT, local=int(match[1]))
-    if _LAUNCHER.fullmatch(path.name):
+    if _LAUNCHER.fullmatch(name):
         return Source(path=path, file=file, host=host, stream=Stream.LAUNCHER)
-    if _KERNEL.fullmatch(path.name):
+    if _KERNEL.fullmatch(name):
         return Source(path=path, file=file, host=host, stream=Stream.KERNEL)
     return None

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankready.diagnose.job import read_job
-from rankready.model.errors import PlanError
+from rankready.diagnose.verdict import Outcome
+from rankready.model.errors import PlanError, RankreadyError
 from rankready.model.job import Cause
 from rankready.model.text import Text
 from rankready.runs.guard_file import JOB_ID
 from rankready.runs.job_logs import newest_job
 from rankready.runs.why import exit_of, why
+from rankready.runs.why_confirm import confirm
 from rankready.runs.why_fetch import Asked, fetch
 from rankready.runs.why_folder import read_json
 from rankready.runs.why_selected import SELECTED
@@ -23,11 +25,15 @@ if TYPE_CHECKING:
 
 BEFORE_S = 60.0
 FAILED = (Cause.RANK_FAILED.value, Cause.SERVER_LOST.value, Cause.START_FAILED.value)
-TOLD = ("outcome", "cause", "suspects", "waited", "evidence", "not_checked", "remedy")
+TOLD = ("outcome", "cause", "suspects", "waited", "evidence", "not_checked", "remedy", "check", "confirmation")
 
 
-async def why_cluster(site: Site, job: str | None, *, collect: bool = True) -> Record:
-    """Name the first fault of a job; raises PlanError for what is no job of this machine."""
+async def why_cluster(site: Site, job: str | None, *, collect: bool = True, look: bool = True) -> Record:
+    """Name the first fault of a job; raises PlanError for what is no job of this machine.
+
+    ``collect``: fetch first what servers hold of its logs. ``look``: let the checks that can see the fault look for it
+    on the cluster as it is now (``extra["confirmation"]``); the outcome stays the logs' own.
+    """
     chosen = job or newest_job(site.home) or ""
     if JOB_ID.fullmatch(chosen) is None:
         what = repr(chosen) if chosen else "nothing"
@@ -38,7 +44,9 @@ async def why_cluster(site: Site, job: str | None, *, collect: bool = True) -> R
     if collect:
         await _fetch(site, chosen, folder)
     found = await why(folder, cluster=site.cluster.name)
-    return replace(found, simulated=site.cluster.simulated, extra={"job": chosen, **found.extra})
+    seen = await confirm(site, found.extra) if look else None
+    more = {} if seen is None else {"confirmation": seen}
+    return replace(found, simulated=site.cluster.simulated, extra={"job": chosen, **found.extra, **more})
 
 
 async def why_job(site: Site, job_folder: Path, *, collect: bool = True) -> dict[str, Any]:
@@ -52,13 +60,31 @@ async def with_why(site: Site, record: Record) -> Record:
     folder = record.extra.get("folder")
     if record.extra.get("cause") not in FAILED or not isinstance(folder, str):
         return record
-    found = await why_job(site, Path(folder))
+    try:
+        found = await why_job(site, Path(folder))
+    except (RankreadyError, OSError) as error:  # the job's own record must not be lost over what failed after it
+        return replace(record, extra={**record.extra, "why": _unasked(site, str(error))})
     if found["cause"] is not None:
         title = found["cause"]["title"]
         site.say(Text(en=f"first fault: {title.en}", zh=f"根因：{title.zh}"))
+        if "confirmation" in found:
+            site.say(found["confirmation"]["text"])
     else:
         site.say(Text(en="first fault: not known; more: rankready why", zh="根因：未知；更多：rankready why"))
     return replace(record, extra={**record.extra, "why": found})
+
+
+def _unasked(site: Site, reason: str) -> dict[str, Any]:
+    """Say that the first fault was not looked for, and why."""
+    site.say(
+        Text(
+            en=f"first fault: not looked for: {reason}; try: rankready why",
+            zh=f"根因：未能查找：{reason}；可重试：rankready why",
+        )
+    )
+    nobody: dict[str, Any] = {key: [] for key in ("suspects", "waited", "evidence")}
+    told = {"outcome": Outcome.UNKNOWN.value, "cause": None, **nobody, "not_checked": [f"everything: {reason}"]}
+    return {**told, "remedy": None, "check": "", "exit": exit_of(told)}
 
 
 async def _fetch(site: Site, job: str, folder: Path) -> None:

@@ -53,10 +53,10 @@ FAULTS = (
             zh="RoCE 网口断链。对端 NPU 也会报丢包，但并无责任。",
         ),
         mend=Text(
-            en="check optics, fibre and the switch's port: rankready check --only NET001,NET013",
-            zh="检查光模块、光纤与交换机端口：rankready check --only NET001,NET013",
+            en="check optics, fibre and the switch's port",
+            zh="检查光模块、光纤与交换机端口",
         ),
-        check="NET013",
+        check="NET001,NET013",
     ),
     Fault(
         kind="device_fault",
@@ -64,10 +64,10 @@ FAULTS = (
         title=Text(en="its NPU reports a fault of its own (event {event})", zh="NPU 上报自身故障（事件 {event}）"),
         means=Text(en="The device's own supervision found a fault.", zh="设备自检发现故障。"),
         mend=Text(
-            en="rankready check --only HST004; reset or replace the NPU",
-            zh="rankready check --only HST004；复位或更换 NPU",
+            en="reset or replace the NPU",
+            zh="复位或更换 NPU",
         ),
-        check="HST004",
+        check="HST004,HST015",
     ),
 )
 

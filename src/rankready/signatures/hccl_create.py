@@ -162,6 +162,7 @@ FAULTS = (
             zh="HCCL 按名称取第一个网卡；该服务器上选中的网卡不通向根节点。",
         ),
         mend=Text(en="set HCCL_SOCKET_IFNAME={right} for the job", zh="为作业设置 HCCL_SOCKET_IFNAME={right}"),
+        check="JOB011",
     ),
     Fault(
         kind="port_in_use",
@@ -175,7 +176,7 @@ FAULTS = (
             en="end the process that holds it, or set HCCL_IF_BASE_PORT (MASTER_PORT for the launcher's own)",
             zh="结束占用进程，或设置 HCCL_IF_BASE_PORT（启动器端口用 MASTER_PORT）",
         ),
-        check="JOB001",
+        check="JOB010",
     ),
     Fault(
         kind="network_cut",

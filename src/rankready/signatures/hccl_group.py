@@ -76,7 +76,7 @@ FAULTS = (
             zh="两组服务器的 HCCL（CANN）版本不同。双方都会报错，单看一方无法判断对错。",
         ),
         mend=Text(en="install one CANN version on every server", zh="在所有服务器上安装同一 CANN 版本"),
-        check="VER001",
+        check="VER002",
     ),
     Fault(
         kind="tls_differs",
@@ -90,8 +90,8 @@ FAULTS = (
             zh="TLS 开关不一致的 NPU 之间无法建链；所有 rank 都只报 EI0006。",
         ),
         mend=Text(
-            en="give every NPU the same TLS switch: rankready check --only TLS001",
-            zh="统一所有 NPU 的 TLS 开关：rankready check --only TLS001",
+            en="give every NPU the same TLS switch",
+            zh="统一所有 NPU 的 TLS 开关",
         ),
         check="TLS001",
     ),

@@ -97,10 +97,10 @@ FAULTS = (
             zh="多个 rank 经 HCCS 与同一 NPU 的拷贝失败：故障在该 NPU 的链路，而非报告者。",
         ),
         mend=Text(
-            en="reset or replace the NPU: rankready check --only HST004",
-            zh="复位或更换该 NPU：rankready check --only HST004",
+            en="reset or replace the NPU",
+            zh="复位或更换该 NPU",
         ),
-        check="HST004",
+        check="HST004,HST015",
     ),
     Fault(
         kind="link_between",
@@ -110,8 +110,8 @@ FAULTS = (
             en="Two NPUs accuse each other of lost packets, and nothing tells which end's port fell.",
             zh="两个 NPU 互报丢包，无法判断哪端网口断开。",
         ),
-        mend=Text(en="rankready check --only NET001,NET013", zh="rankready check --only NET001,NET013"),
-        check="NET013",
+        mend=Text(en="check optics, fibre and switch port of both ends", zh="检查两端的光模块、光纤与交换机端口"),
+        check="NET001,NET013",
         known=False,
     ),
 )

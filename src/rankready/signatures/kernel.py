@@ -123,6 +123,7 @@ FAULTS = (
             zh="因无剩余空间写入失败（检查点、缓存、日志）。",
         ),
         mend=Text(en="make room on that server: df -h", zh="清理该服务器磁盘：df -h"),
+        check="HST014",
     ),
     Fault(
         kind="disk_error",
@@ -159,6 +160,7 @@ FAULTS = (
             zh="查明由谁终止：人员、调度器或容器限制",
         ),
         known=False,
+        told_as="unknown",
     ),
     Fault(
         kind="exited",
@@ -167,5 +169,6 @@ FAULTS = (
         means=Text(en="The process ended by itself and did not say why.", zh="进程自行退出，未说明原因。"),
         mend=Text(en="look at the last lines of the rank: rankready logs", zh="查看该 rank 最后的输出：rankready logs"),
         known=False,
+        told_as="unknown",
     ),
 )

@@ -129,10 +129,10 @@ FAULTS = (
             en="The NPU's memory is faulty; what it computed can't be trusted.", zh="NPU 内存硬件故障，计算结果不可信。"
         ),
         mend=Text(
-            en="isolate or reset the NPU; replace it when it comes again: rankready check --only HST004",
-            zh="隔离或复位该 NPU；复发则更换：rankready check --only HST004",
+            en="isolate or reset the NPU; replace it when it comes again",
+            zh="隔离或复位该 NPU；复发则更换",
         ),
-        check="HST004",
+        check="HST004,HST015",
     ),
     Fault(
         kind="device_lost",
@@ -140,10 +140,10 @@ FAULTS = (
         title=Text(en="its NPU is gone: board heartbeat or PCIe lost", zh="NPU 丢失：单板心跳或 PCIe 中断"),
         means=Text(en="The server lost its connection to the NPU.", zh="服务器与 NPU 的连接中断。"),
         mend=Text(
-            en="reset the NPU or the server: rankready check --only HST002,HST004",
-            zh="复位 NPU 或服务器：rankready check --only HST002,HST004",
+            en="reset the NPU or the server",
+            zh="复位 NPU 或服务器",
         ),
-        check="HST002",
+        check="HST002,HST004",
     ),
     Fault(
         kind="device_setup",
@@ -154,8 +154,8 @@ FAULTS = (
             zh="请求的设备不存在、被占用，或在运行时启动后才选择。",
         ),
         mend=Text(
-            en="look at ASCEND_RT_VISIBLE_DEVICES and: rankready check --only HST002",
-            zh="检查 ASCEND_RT_VISIBLE_DEVICES，并执行：rankready check --only HST002",
+            en="look at ASCEND_RT_VISIBLE_DEVICES",
+            zh="检查 ASCEND_RT_VISIBLE_DEVICES，并执行",
         ),
         check="HST002",
     ),
@@ -191,6 +191,8 @@ CODES = (
         ("EL0002", "A device id is not valid.", "设备 id 无效。"),
         ("EL0003", "An argument is not valid.", "参数无效。"),
         ("EE2002", "The environment is not set up.", "环境未配置。"),
+        ("EL0014", "The feature is not supported.", "特性不支持。"),
+        ("EL0015", "The device is bound elsewhere.", "设备已被绑定到别处。"),
         ("E30006", "An operator package is missing.", "算子包缺失。"),
     ),
     *_codes(
@@ -209,6 +211,7 @@ CODES = (
         ("207009", "No notify resource is left.", "notify 资源耗尽。"),
         ("EL0004", "Memory could not be allocated.", "内存分配失败。"),
         ("EL0005", "The resource is busy.", "资源忙。"),
+        *((f"EL{n:04}", "A resource of the driver is used up.", "驱动资源耗尽。") for n in range(6, 14)),
         ("EE1013", "The server's own memory is used up.", "主机内存不足。"),
     ),
     *_codes(
@@ -228,6 +231,8 @@ CODES = (
         ("507036", "A kernel on the vector core trapped.", "Vector Core 上的算子触发 trap。"),
         ("507042", "A kernel trapped on an overflow while reading.", "读溢出 trap。"),
         ("507043", "A kernel trapped on an overflow while writing.", "写溢出 trap。"),
+        ("507044", "A kernel trapped on an overflow while reading or writing.", "读写溢出 trap。"),
+        ("507045", "A kernel trapped on an overflow while reading or writing.", "读写溢出 trap。"),
         ("507900", "An internal error of the AI CPU.", "AI CPU 内部错误。"),
         ("E30008", "A kernel on the AI CPU took too long.", "AI CPU 超时。"),
         ("EZ9999", "An internal error of an operator; the lines below say which.", "算子内部错误；见下文。"),
@@ -256,7 +261,13 @@ CODES = (
             "The connection to the device is gone; noise after another error.",
             "hdc 断开；在其他错误之后为噪声。",
         ),
+        ("E39xxx", "The device, or the service that starts work on it (TSD), failed.", "设备或 TSD 服务故障。"),
         ("EZ2001", "A fault of the hardware; an event id follows.", "硬件故障，附事件 id。"),
+    ),
+    *_codes(
+        Role.LOCAL,
+        Text(en="install the driver that fits this CANN version", zh="安装与 CANN 版本配套的驱动"),
+        ("EE1015", "The driver is too old for the runtime.", "驱动版本过旧，与运行时不匹配。"),
     ),
     *_codes(
         Role.LOCAL,

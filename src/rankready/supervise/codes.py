@@ -118,4 +118,25 @@ CODES: Final = {
             "或其有误。",
         ),
     ),
+    "JOB021": Rule(
+        name="table_unfit",
+        title=Text(en="the job's rank table is there and is this job's", zh="作业的 rank table 存在且属于本作业"),
+        means=Text(
+            en="The job is given RANK_TABLE_FILE, and on a server there is no such file, or its ranks are not those "
+            "that are about to be started.",
+            zh="作业设置了 RANK_TABLE_FILE，而某台服务器上没有该文件，或表中的 rank 与即将启动的不一致。",
+        ),
+        matters=Text(
+            en="Without the file torch_npu goes on in silence by another way than the other servers; with other ranks "
+            "HCCL refuses with EI0014, or waits for processes that nobody starts.",
+            zh="缺少该文件时 torch_npu 会静默改用另一种方式，与其他服务器不一致；rank 不符时 HCCL 以 EI0014 失败，"
+            "或等待无人启动的进程。",
+        ),
+        mend=Text(
+            en="rankready ranktable write with the job's devices, the same file on every server; or leave "
+            "RANK_TABLE_FILE out: PyTorch jobs need none.",
+            zh="用作业的设备执行 rankready ranktable write，并把同一文件放到每台服务器；或不设置 RANK_TABLE_FILE："
+            "PyTorch 作业不需要它。",
+        ),
+    ),
 }

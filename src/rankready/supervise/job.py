@@ -22,6 +22,7 @@ from rankready.model.job import (
     Over,
     Phase,
     RankEnd,
+    Reached,
     Ready,
     Regained,
     Say,
@@ -115,6 +116,8 @@ def _take(state: JobState, event: Event, now: float) -> Step:  # noqa: C901, PLR
             return _stop_all(state, Cause.STOPPED, now, state.grace_s)
         case Tick():
             return _tick(state, now)
+        case Reached():
+            return state, ()
 
 
 def _standing(state: JobState) -> tuple[str, ...]:

@@ -47,12 +47,15 @@ def read_ip(reply: Reply) -> DeviceAddress | Gap:
     Silence with exit 0 is UNSET as well: one source knows the unset answer as empty output (facts/hccn 15).
     """
     if refusal(reply, unset=_NO_IP) is None and not lines(reply.stdout):
-        return Gap("the tool said nothing: no address is set", GapKind.UNSET)
+        return Gap("the tool said nothing: no address is set", GapKind.UNSET, "工具没有输出：未设置地址")
     pairs = _pairs(reply)
     if isinstance(pairs, Gap):
         return pairs
     if len(set(pairs)) > 1:
-        return Gap(f"several addresses for one device: {', '.join(str(p) for p in pairs)}")
+        return Gap(
+            f"several addresses for one device: {', '.join(str(p) for p in pairs)}",
+            zh=f"一个设备有多个地址：{', '.join(str(p) for p in pairs)}",
+        )
     return DeviceAddress(interface=pairs[0])
 
 
@@ -62,7 +65,7 @@ def read_bond(reply: Reply) -> BondAddresses | Gap:
     if isinstance(pairs, Gap):
         return pairs
     if len(pairs) != _BONDED or len(set(pairs)) != _BONDED:
-        return Gap(f"{len(pairs)} addresses for the two ports of a bond")
+        return Gap(f"{len(pairs)} addresses for the two ports of a bond", zh=f"绑定的两个端口有 {len(pairs)} 个地址")
     return BondAddresses(interfaces=pairs)
 
 
@@ -90,7 +93,11 @@ def read_gateway(reply: Reply) -> DeviceGateway | Gap:
     if isinstance(found, Gap):
         return found
     ip, iface = found
-    return DeviceGateway(address=ip, iface=iface) if isinstance(ip, IPv4Address) else Gap(f"{ip} is no IPv4 gateway")
+    return (
+        DeviceGateway(address=ip, iface=iface)
+        if isinstance(ip, IPv4Address)
+        else Gap(f"{ip} is no IPv4 gateway", zh=f"{ip} 不是 IPv4 网关")
+    )
 
 
 def read_gateway6(reply: Reply) -> DeviceGatewayV6 | Gap:
@@ -99,7 +106,11 @@ def read_gateway6(reply: Reply) -> DeviceGatewayV6 | Gap:
     if isinstance(found, Gap):
         return found
     ip, iface = found
-    return DeviceGatewayV6(address=ip, iface=iface) if isinstance(ip, IPv6Address) else Gap(f"{ip} is no IPv6 gateway")
+    return (
+        DeviceGatewayV6(address=ip, iface=iface)
+        if isinstance(ip, IPv6Address)
+        else Gap(f"{ip} is no IPv6 gateway", zh=f"{ip} 不是 IPv6 网关")
+    )
 
 
 def read_netdetect(reply: Reply) -> NetDetect | Gap:
@@ -110,7 +121,11 @@ def read_netdetect(reply: Reply) -> NetDetect | Gap:
     target = address(match[1])
     if target is None:
         return unexpected(match[0])
-    return Gap("no netdetect target is set", GapKind.UNSET) if target.is_unspecified else NetDetect(target=target)
+    return (
+        Gap("no netdetect target is set", GapKind.UNSET, "未设置 netdetect 目标")
+        if target.is_unspecified
+        else NetDetect(target=target)
+    )
 
 
 def read_vnic(reply: Reply) -> Vnic | Gap:
@@ -136,7 +151,10 @@ def _pairs(reply: Reply) -> tuple[IPv4Interface, ...] | Gap:
     if isinstance(said, Gap):
         return said
     if len(said) % 2:
-        return Gap(f"an address without its mask, or a mask without its address: {shown(said[-1])}")
+        return Gap(
+            f"an address without its mask, or a mask without its address: {shown(said[-1])}",
+            zh=f"有地址无掩码，或有掩码无地址：{shown(said[-1])}",
+        )
     found = []
     for ip_line, mask_line in zip(said[::2], said[1::2], strict=True):
         ip, mask = _IP.fullmatch(ip_line), _MASK.fullmatch(mask_line)

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from rankready.kind.reading import unexpected
-from rankready.model.observed.device import Counters
+from rankready.model.observed.device import Counters, CountersAgain
 from rankready.model.observed.traffic import Bandwidth, VerbsCounters
 from rankready.model.snapshot import Gap
 from rankready.tools._hccn_words import asked_device, exactly, payload
@@ -71,9 +71,22 @@ def read_counters(reply: Reply) -> Counters | Gap:
     names = [m[1] for m in rows]
     known = [_NAMES.index(n) for n in names if n in _NAMES]
     if len(set(names)) != len(names) or known != sorted(known) or not known:
-        return Gap("counters are doubled, out of order or all unknown")
+        return Gap("counters are doubled, out of order or all unknown", zh="计数项重复、乱序或均无法识别")
     values = tuple((m[1], int(m[2])) for m in rows)
     return Counters(values=values, partial=len(known) != len(_NAMES))
+
+
+def frames(found: Counters) -> tuple[int, int] | None:
+    """Return how many frames the port has sent and received; None where the driver does not tell both."""
+    values = dict(found.values)
+    sent, received = values.get("mac_tx_total_pkt_num"), values.get("mac_rx_total_pkt_num")
+    return None if sent is None or received is None else (sent, received)
+
+
+def read_again(reply: Reply) -> CountersAgain | Gap:
+    """Read `-stat -g` for the second time."""
+    found = read_counters(reply)
+    return found if isinstance(found, Gap) else CountersAgain(values=found.values)
 
 
 def read_verbs_counters(reply: Reply) -> VerbsCounters | Gap:
@@ -87,7 +100,7 @@ def read_verbs_counters(reply: Reply) -> VerbsCounters | Gap:
     if len(rows) != len(said) or len(devices) != 1 or (asked is not None and devices != {asked}):
         return unexpected(said)
     if len({m[2] for m in rows}) != len(rows):
-        return Gap("a counter stands there twice")
+        return Gap("a counter stands there twice", zh="同一计数项出现两次")
     return VerbsCounters(values=tuple((m[2], int(m[3])) for m in rows))
 
 

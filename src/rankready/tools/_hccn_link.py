@@ -82,7 +82,11 @@ def read_mtu(reply: Reply) -> Mtu | Gap:
     if isinstance(match, Gap):
         return match
     size = int(match[1])
-    return Mtu(size=size) if size in _MTU_BOUNDS else Gap(f"an MTU of {size} is outside 68 to 9702")
+    return (
+        Mtu(size=size)
+        if size in _MTU_BOUNDS
+        else Gap(f"an MTU of {size} is outside 68 to 9702", zh=f"MTU {size} 不在 68 至 9702 之内")
+    )
 
 
 def read_speed(reply: Reply) -> Speed | Gap:
@@ -125,7 +129,14 @@ def read_history(reply: Reply) -> LinkHistory | Gap:
     if isinstance(changes, Gap):
         return changes
     history = LinkHistory(ups=int(ups[1]), downs=int(downs[1]) if downs else None, changes=changes)
-    return history if _adds_up(history) else Gap(f"{len(changes)} link changes listed, more or fewer than counted")
+    return (
+        history
+        if _adds_up(history)
+        else Gap(
+            f"{len(changes)} link changes listed, more or fewer than counted",
+            zh=f"列出 {len(changes)} 次链路变化，与计数不符",
+        )
+    )
 
 
 def read_status(reply: Reply) -> NetdevStatus | Gap:
@@ -140,7 +151,7 @@ def read_status(reply: Reply) -> NetdevStatus | Gap:
         return unexpected(said)
     detected = found.get("Link detected")
     if rows[-1][1] != "Link detected" or detected not in ("yes", "no"):
-        return Gap("cut off: no state of the link at the end")
+        return Gap("cut off: no state of the link at the end", zh="应答被截断：末尾没有链路状态")
     speed = re.fullmatch(r"(\d{1,7})Mb/s", found.get("Speed", ""), re.ASCII)
     return NetdevStatus(
         iface=head[1],
@@ -170,7 +181,7 @@ def _changes(said: tuple[str, ...]) -> tuple[tuple[str, LinkState], ...] | Gap:
         return unexpected(said)
     moments = [_moment(m[1]) for m in records]
     if moments != sorted(moments, reverse=True):
-        return Gap("link changes are not listed newest first")
+        return Gap("link changes are not listed newest first", zh="链路变化未按从新到旧排列")
     return tuple((m[1], LinkState(m[2])) for m in records)
 
 

@@ -62,7 +62,7 @@ def read_lldp(reply: Reply) -> Neighbour | Gap:
     port = _port(packet)
     system = packet.value(_SYSTEM) or (_identity(packet.value(_CHASSIS)) if packet.whole else "")
     if not system or not port:
-        return Gap(_OPEN)
+        return Gap(_OPEN, zh="邻居信息在其名称与端口之前被截断")
     return Neighbour(
         kind=_kind(packet),
         system=system,
@@ -72,6 +72,7 @@ def read_lldp(reply: Reply) -> Neighbour | Gap:
         management=_management(packet),
         pvid=_number(packet.value(_PVID)),
         frame_size=_number(packet.value(_FRAME)),
+        whole=packet.whole,
     )
 
 
@@ -81,7 +82,7 @@ def read_local_lldp(reply: Reply) -> LocalLldp | Gap:
     if isinstance(packet, Gap):
         return packet
     if not packet.whole:
-        return Gap("cut off before its end mark")
+        return Gap("cut off before its end mark", zh="应答在结束标记之前被截断")
     return LocalLldp(port=_identity(packet.value(_PORT)), system=packet.value(_SYSTEM))
 
 
@@ -92,7 +93,7 @@ def _packet(reply: Reply) -> _Packet | Gap:
     first = next((line for line in said if line.strip()), "")
     if first != _CHASSIS or reply.exit != 0 or reply.stderr.strip():
         silent = reply.exit == 0 and not reply.both.strip()
-        unset = Gap("no neighbour is known", GapKind.UNSET) if silent else None
+        unset = Gap("no neighbour is known", GapKind.UNSET, "未发现邻居") if silent else None
         return unset or refusal(reply) or unexpected(first)
     whole = _END in said
     while said and not said[-1].strip():
@@ -111,9 +112,11 @@ def _parsed(said: list[str], *, whole: bool) -> _Packet | Gap:
     last = len(found) - 1
     for number, (name, values) in enumerate(found):
         if not _well_formed(name, values, open_end=not whole and number == last):
-            return Gap(f"{name} holds {len(values)} lines that don't fit it")
+            return Gap(
+                f"{name} holds {len(values)} lines that don't fit it", zh=f"{name} 有 {len(values)} 行与之不符的内容"
+            )
     if not _in_order([name for name, _ in found], whole=whole):
-        return Gap("LLDP parts are missing, doubled or out of order")
+        return Gap("LLDP parts are missing, doubled or out of order", zh="LLDP 字段缺失、重复或乱序")
     tlvs = {name: tuple(v.strip() for v in values if v.strip()) for name, values in reversed(found)}
     return _Packet(tlvs=tlvs, whole=whole)
 

@@ -6,7 +6,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from rankready.kind.reading import address, cut, lines, shown, strange, unended, unexpected
+from rankready.kind.reading import address, cut, lines, shown, strange, unended, unexpected, unknown_stderr
 from rankready.model.observed.device import Ping
 from rankready.model.observed.traffic import HccsPing, RoceTest, Trace
 from rankready.model.snapshot import Gap
@@ -64,14 +64,19 @@ def _counted(reply: Reply, head: re.Match[str], total: re.Match[str], body: tupl
     if target is None or len(got) + len(lost) != len(body) or not _agrees(total):
         return unexpected(body or (total[0],))
     if len(set(got)) != received or len(got) != received or len(lost) > sent - received:
-        return Gap(f"{len(got)} packets listed as received, {received} counted")
+        return Gap(
+            f"{len(got)} packets listed as received, {received} counted",
+            zh=f"列出收到 {len(got)} 个包，计数为 {received}",
+        )
     if (gap := _about(reply, int(head[1]), target)) is not None:
         return gap
     failed = lines(reply.stderr)
     if received == sent and (reply.exit != 0 or failed):
-        return refusal(reply) or Gap(f"all packets received, and exit {reply.exit}")
+        return refusal(reply) or Gap(
+            f"all packets received, and exit {reply.exit}", zh=f"包全部收到，退出码却为 {reply.exit}"
+        )
     if failed and failed != (_FAILED,):
-        return Gap(f"words that we don't know on stderr: {shown(failed[0])}")
+        return unknown_stderr(failed[0])
     return Ping(target=target, sent=sent, received=received)
 
 
@@ -90,7 +95,10 @@ def read_hccs_ping(reply: Reply) -> HccsPing | Gap:
         return gap
     longest, shortest, average, tp95 = (float(m[1]) for m in found)
     if not shortest <= average <= longest:
-        return Gap(f"an average of {average} us outside {shortest} to {longest} us")
+        return Gap(
+            f"an average of {average} us outside {shortest} to {longest} us",
+            zh=f"平均值 {average} us 不在 {shortest} 至 {longest} us 之内",
+        )
     return HccsPing(
         target=target,
         sent=int(total[1]),
@@ -113,11 +121,14 @@ def read_trace(reply: Reply) -> Trace | Gap:
     if head is None or target is None or not rows or len(rows) != len(said) - 1:
         return unexpected(said)
     if [int(m[1]) for m in rows] != list(range(1, len(rows) + 1)):
-        return Gap("hops are missing or out of order")
+        return Gap("hops are missing or out of order", zh="跳数缺失或乱序")
     hops = tuple((int(m[1]), _hop(m[2])) for m in rows)
     reached = hops[-1][1] == target
     if not reached and len(hops) != int(head[2]):
-        return Gap(f"cut off after hop {len(hops)}, before the target and the last hop allowed")
+        return Gap(
+            f"cut off after hop {len(hops)}, before the target and the last hop allowed",
+            zh=f"在第 {len(hops)} 跳后被截断，未到目标，也未到允许的最后一跳",
+        )
     return Trace(target=target, hops=hops, reached=reached)
 
 
@@ -148,9 +159,14 @@ def _about(reply: Reply, device: int, target: Address) -> Gap | None:
     argv = reply.command.argv
     wanted = next((b for a, b in pairwise(argv) if a in ("address", "ipv6_address")), None)
     if asked is not None and asked != device:
-        return Gap(f"device {asked} was asked, device {device} answered")
+        return Gap(
+            f"device {asked} was asked, device {device} answered", zh=f"询问的是设备 {asked}，应答的是设备 {device}"
+        )
     if wanted is not None and address(wanted) != target:
-        return Gap(f"{shown(wanted)} was to be reached, the answer is about {target}")
+        return Gap(
+            f"{shown(wanted)} was to be reached, the answer is about {target}",
+            zh=f"目标为 {shown(wanted)}，应答却关于 {target}",
+        )
     return None
 
 
@@ -158,11 +174,15 @@ def _hccs_packets(body: tuple[str, ...], total: re.Match[str]) -> Gap | None:
     sent, received = int(total[1]), int(total[2])
     verdicts, packets = body[::2], [m for line in body[1::2] if (m := _HCCS_PACKET.fullmatch(line))]
     if len(packets) != sent or len(verdicts) != sent or len(body) != 2 * sent:
-        return Gap(f"{len(packets)} packets listed, {sent} sent")
+        return Gap(f"{len(packets)} packets listed, {sent} sent", zh=f"列出 {len(packets)} 个包，发送 {sent} 个")
     if [int(m[1]) for m in packets] != list(range(sent)):
-        return Gap("packets are missing or out of order")
+        return Gap("packets are missing or out of order", zh="包缺失或乱序")
     got, lost = verdicts.count(_HCCS_GOT), verdicts.count(_HCCS_LOST)
-    return None if (got, lost) == (received, sent - received) else Gap(f"{got} listed as received, {received} counted")
+    return (
+        None
+        if (got, lost) == (received, sent - received)
+        else Gap(f"{got} listed as received, {received} counted", zh=f"列出收到 {got} 个，计数为 {received}")
+    )
 
 
 def _hop(words: str) -> Address | None:

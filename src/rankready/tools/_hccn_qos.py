@@ -55,7 +55,9 @@ def read_dscp(reply: Reply) -> DscpMap | Gap:
     if not _DSCP_HEAD.fullmatch(said[0]) or len(rows) != len(said) - 1:
         return unexpected(said)
     if [int(m[1]) for m in rows] != list(range(_DSCPS)):
-        return Gap(f"{len(rows)} rows instead of DSCP 0 to 63 in order")
+        return Gap(
+            f"{len(rows)} rows instead of DSCP 0 to 63 in order", zh=f"有 {len(rows)} 行，而非依次的 DSCP 0 至 63"
+        )
     return DscpMap(classes=tuple(int(m[2]) for m in rows))
 
 
@@ -71,7 +73,11 @@ def read_udp(reply: Reply) -> UdpPort | Gap:
     if isinstance(found, Gap):
         return found
     port = int(found[0][1])
-    return UdpPort(port=port, mode=found[1][1]) if port <= _MOST_PORTS else Gap(f"{port} is no port")
+    return (
+        UdpPort(port=port, mode=found[1][1])
+        if port <= _MOST_PORTS
+        else Gap(f"{port} is no port", zh=f"{port} 不是端口号")
+    )
 
 
 def read_gratuitous_arp(reply: Reply) -> GratuitousArp | Gap:

@@ -60,13 +60,16 @@ def read_recovery(reply: Reply) -> Recovery | Accepted | Gap:
     rest = {line for line in rest if not NOISE.fullmatch(line)}
     devices = done + failed
     if sorted(devices) != list(range(len(devices))) or len(devices) not in _FULL:
-        return Gap("devices are missing or doubled in the answer")
+        return Gap("devices are missing or doubled in the answer", zh="应答中设备缺失或重复")
     if not failed and rest == {SUCCESS} and reply.exit == 0 and not reply.stderr.strip():
         return Recovery(recovered=tuple(sorted(done)), failed=())
     named = {line for line in rest if _SOME_FAILED.fullmatch(line)}
     if failed and named and rest == named | {_GENERAL} and reply.exit != 0:
         return Recovery(recovered=tuple(sorted(done)), failed=tuple(sorted(failed)))
-    return Gap(f"an outcome that does not fit its devices: {shown(reply.first_line)}")
+    return Gap(
+        f"an outcome that does not fit its devices: {shown(reply.first_line)}",
+        zh=f"结果与其设备不符：{shown(reply.first_line)}",
+    )
 
 
 def read_recovery_status(reply: Reply) -> RecoveryStatus | Gap:

@@ -50,5 +50,5 @@ def read_table(reply: Reply) -> NetTable | Gap:
     if wrong is not None:
         return unexpected(wrong)
     if len(set(rows)) != len(rows):
-        return Gap("a row stands there twice")
+        return Gap("a row stands there twice", zh="同一行出现两次")
     return NetTable(kind=kind, rows=tuple(tuple(_CELLS.findall(row)) for row in rows))

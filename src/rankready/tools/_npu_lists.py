@@ -58,7 +58,9 @@ def read_count(reply: Reply) -> ChipCount | Gap:
         return unexpected(said)
     found = tuple((npu, count) for (_, npu), (_, count) in zip(body[::2], body[1::2], strict=True))
     if len(found) != rows[0][1] or len({npu for npu, _ in found}) != len(found):
-        return Gap(f"{len(found)} NPUs listed, {rows[0][1]} counted")
+        return Gap(
+            f"{len(found)} NPUs listed, {rows[0][1]} counted", zh=f"列出 {len(found)} 个 NPU，计数为 {rows[0][1]}"
+        )
     return ChipCount(chips=found)
 
 
@@ -88,13 +90,13 @@ def _chip(row: Mapping[str, str]) -> Chip:
 def _consistent(rows: list[dict[str, str]], chips: tuple[Chip, ...]) -> ChipMap | Gap:
     keys = [(int(r["NPU ID"]), int(r["Chip ID"])) for r in rows]
     if not chips or keys != sorted(set(keys)):
-        return Gap("a chip stands twice or out of order, or there is none")
+        return Gap("a chip stands twice or out of order, or there is none", zh="芯片重复、乱序或没有芯片")
     for npu in {npu for npu, _ in keys}:
         own = [chip for n, chip in keys if n == npu]
         if own != list(range(len(own))):
-            return Gap(f"a chip of NPU {npu} is missing in the list")
+            return Gap(f"a chip of NPU {npu} is missing in the list", zh=f"列表中缺少 NPU {npu} 的一个芯片")
     logic = [c.logic for c in chips if c.logic is not None]
     physical = [c.physical for c in chips if c.physical is not None]
     if logic != list(range(len(logic))) or len(set(physical)) != len(physical):
-        return Gap("logic ids are missing, or physical ids stand twice")
+        return Gap("logic ids are missing, or physical ids stand twice", zh="逻辑号缺失，或物理号重复")
     return ChipMap(chips=chips)

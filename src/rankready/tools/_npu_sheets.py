@@ -74,7 +74,10 @@ def read_health(reply: Reply) -> ChipHealth | Gap:
     if found["Health Status"] not in states or not all(_CODE.fullmatch(c) for c in codes):
         return unexpected(said)
     if len(information) != len(codes):
-        return Gap(f"{len(codes)} error codes with {len(information)} lines of information")
+        return Gap(
+            f"{len(codes)} error codes with {len(information)} lines of information",
+            zh=f"{len(codes)} 个错误码，却有 {len(information)} 行说明",
+        )
     return ChipHealth(state=states[found["Health Status"]], codes=codes, information=information)
 
 
@@ -88,7 +91,7 @@ def read_pod(reply: Reply) -> SuperPod | Gap:
         return unexpected(next(iter(found.items()), ("", ""))[0])
     sdid, size, pod, server = (int(found[label]) for label in labels)
     if sdid >> _SERVER_SHIFT != server:
-        return Gap(f"SDID {sdid} does not belong to server {server}")
+        return Gap(f"SDID {sdid} does not belong to server {server}", zh=f"SDID {sdid} 不属于服务器 {server}")
     return SuperPod(sdid=sdid, size=size, pod=pod, server=server)
 
 

@@ -61,7 +61,7 @@ def _cells(line: str) -> tuple[str, ...]:
 def _chips(head: tuple[str, ...], subhead: tuple[str, ...], rows: list[tuple[str, ...]]) -> tuple[Chip, ...] | Gap:
     """Join two rows to one device. The heads tell the layout: a Phy-ID beside the chip (A3), or no chip (A5)."""
     if len(rows) % 2 or not rows:
-        return Gap("a device of the table lacks one of its two rows")
+        return Gap("a device of the table lacks one of its two rows", zh="表中有设备缺少其两行之一")
     own_column = head[0] == "NPU ID"
     physical = "Phy-ID" in subhead[0]
     found = []
@@ -119,13 +119,13 @@ def _consistent(chips: tuple[Chip, ...]) -> tuple[Chip, ...] | Gap:
     keys = [(c.npu, c.chip) for c in chips]
     buses, physical = {c.bus for c in chips}, [c.physical for c in chips if c.physical is not None]
     if len(set(keys)) != len(keys) or len(buses) != len(keys) or len(set(physical)) != len(physical):
-        return Gap("a device stands twice in the table")
+        return Gap("a device stands twice in the table", zh="表中有设备重复")
     if keys != sorted(keys):
-        return Gap("devices are out of order in the table")
+        return Gap("devices are out of order in the table", zh="表中设备乱序")
     for npu in dict.fromkeys(c.npu for c in chips):
         dies = [c.chip for c in chips if c.npu == npu]
         if dies != list(range(len(dies))):
-            return Gap(f"a chip of NPU {npu} is missing in the table")
+            return Gap(f"a chip of NPU {npu} is missing in the table", zh=f"表中缺少 NPU {npu} 的一个芯片")
     return chips
 
 
@@ -146,7 +146,7 @@ def _processes(
             return unexpected(" | ".join(row))
     told = [*idle, *dict.fromkeys(p[0] for p in found)]
     if len(set(told)) != len(told) or set(told) != {npu for npu, _ in known} or len(set(found)) != len(found):
-        return Gap("the table of processes does not name every NPU once")
+        return Gap("the table of processes does not name every NPU once", zh="进程表未将每个 NPU 各列一次")
     return tuple(sorted(found))
 
 

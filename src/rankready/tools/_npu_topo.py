@@ -37,7 +37,10 @@ def read_topo(reply: Reply) -> Topology | Gap:
     if not labels or not all(_LABEL.fullmatch(label) for label in labels):
         return unexpected(said)
     if tuple(row[0] for row in rows) != labels:
-        return Gap(f"{len(rows)} rows of a matrix of {len(labels)}, or in another order")
+        return Gap(
+            f"{len(rows)} rows of a matrix of {len(labels)}, or in another order",
+            zh=f"{len(labels)} 阶矩阵有 {len(rows)} 行，或顺序不同",
+        )
     paths = tuple(tuple(row[1 : len(labels) + 1]) for row in rows)
     rest = tuple(row[len(labels) + 1 :] for row in rows)
     if not _square(paths) or any(len(r) != cpus or not all(_AFFINITY.fullmatch(c) for c in r) for r in rest):

@@ -6,6 +6,7 @@ import base64
 import binascii
 import re
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rankready.kind.question import Question, Scope
@@ -74,7 +75,7 @@ def read_conf(reply: Reply) -> HccnConf | Gap:
         if not line.strip() or line.startswith("#"):
             continue
         if (gap := strange(line)) is not None:
-            return Gap(f"{FILE}:{number}: {gap.reason}")
+            return Gap(f"{FILE}:{number}: {gap.reason}", zh=f"{FILE}:{number}：{gap.why.zh}")
         problems += [f"line {number}: {p}" for p in _faults(raw)]
         parsed = _parsed(number, line)
         found += [parsed] if parsed else []
@@ -87,7 +88,7 @@ def read_text(reply: Reply) -> HccnConfText | Gap:
     """Read the exact text; a file that is not there is UNSET."""
     if (gap := unended(reply) or _refused(reply)) is not None:
         missing = "No such file" in reply.stderr
-        return Gap(gap.reason, GapKind.UNSET) if missing else gap
+        return replace(gap, kind=GapKind.UNSET) if missing else gap
     said = lines(reply.stdout)
     if len(said) < 2 or said[-1] != "end" or not said[0].strip().isdecimal():  # noqa: PLR2004  (size and end)
         return unexpected(said)
@@ -95,9 +96,15 @@ def read_text(reply: Reply) -> HccnConfText | Gap:
         content = base64.b64decode("".join(said[1:-1]), validate=True)
         text = content.decode()
     except (binascii.Error, UnicodeDecodeError):
-        return Gap(f"{FILE} holds bytes that are no UTF-8: it can't be put back bit for bit")
+        return Gap(
+            f"{FILE} holds bytes that are no UTF-8: it can't be put back bit for bit",
+            zh=f"{FILE} 含非 UTF-8 字节：无法逐位恢复",
+        )
     if len(content) != int(said[0]):
-        return Gap(f"{len(content)} of {said[0].strip()} bytes of {FILE} arrived")
+        return Gap(
+            f"{len(content)} of {said[0].strip()} bytes of {FILE} arrived",
+            zh=f"{FILE} 的 {said[0].strip()} 字节只收到 {len(content)} 字节",
+        )
     return HccnConfText(text=text)
 
 
@@ -118,7 +125,10 @@ def written(reply: Reply) -> Gap | None:
     if (gap := unended(reply)) is not None:
         return gap
     done = reply.exit == 0 and reply.stdout == f"written {reply.command.argv[1]}\n"
-    return None if done else Gap(f"{FILE} was not written: {shown(reply.first_line)}", GapKind.DENIED)
+    if done:
+        return None
+    said = shown(reply.first_line)
+    return Gap(f"{FILE} was not written: {said}", GapKind.DENIED, f"{FILE} 未写入：{said}")
 
 
 def restored(now: str, saved: str, devices: frozenset[int]) -> str:
@@ -165,11 +175,14 @@ def reader(_arguments: tuple[str, ...]) -> Callable[[Reply], object]:
 def _refused(reply: Reply) -> Gap | None:
     said = shown(next(iter(lines(reply.stderr)), ""))
     if "Permission denied" in reply.stderr:
-        return Gap(f"{FILE} may not be read: {said}", GapKind.DENIED)
+        return Gap(f"{FILE} may not be read: {said}", GapKind.DENIED, f"无权读取 {FILE}：{said}")
     if "No such file" in reply.stderr:
-        return Gap(f"there is no {FILE}: nothing is known of what outlives a boot ({said})")
+        return Gap(
+            f"there is no {FILE}: nothing is known of what outlives a boot ({said})",
+            zh=f"没有 {FILE}：不清楚重启后保留什么（{said}）",
+        )
     if reply.exit != 0 or reply.stderr.strip():
-        return Gap(f"{FILE} was not read, exit {reply.exit}: {said}")
+        return Gap(f"{FILE} was not read, exit {reply.exit}: {said}", zh=f"{FILE} 未读取，退出码 {reply.exit}：{said}")
     return None
 
 

@@ -18,11 +18,13 @@ from rankready.model.command import Command
 from rankready.model.errors import PlanError
 from rankready.model.observed.device import (
     Counters,
+    CountersAgain,
     DeviceAddress,
     DeviceAddressV6,
     DeviceGateway,
     DeviceGatewayV6,
     DeviceHeld,
+    Fec,
     Link,
     LinkHistory,
     Mac,
@@ -30,8 +32,12 @@ from rankready.model.observed.device import (
     Neighbour,
     NetDetect,
     NetHealth,
+    NetVersions,
+    Speed,
     TlsSwitch,
 )
+from rankready.model.observed.optics import Optics
+from rankready.model.observed.traffic import DscpMap, Pfc
 from rankready.model.snapshot import Gap, GapKind
 from rankready.tools._hccn_address import (
     read_bond,
@@ -42,7 +48,7 @@ from rankready.tools._hccn_address import (
     read_netdetect,
     read_vnic,
 )
-from rankready.tools._hccn_counters import read_bandwidth, read_counters, read_verbs_counters
+from rankready.tools._hccn_counters import frames, read_again, read_bandwidth, read_counters, read_verbs_counters
 from rankready.tools._hccn_link import (
     read_duplex,
     read_fec,
@@ -80,7 +86,19 @@ if TYPE_CHECKING:
     from rankready.model.command import Reply
     from rankready.model.place import Place
 
-__all__ = ["QUESTIONS", "READERS", "SETTINGS", "SET_LANE", "TOOL", "call", "impossible", "ping", "read_ping", "reader"]
+__all__ = [
+    "QUESTIONS",
+    "READERS",
+    "SETTINGS",
+    "SET_LANE",
+    "TOOL",
+    "call",
+    "frames",
+    "impossible",
+    "ping",
+    "read_ping",
+    "reader",
+]
 
 TOOL = "hccn_tool"
 
@@ -116,6 +134,7 @@ def _device(fact: type, read: Callable[[Reply], object], *words: str) -> Questio
 
 
 QUESTIONS: tuple[Question[object], ...] = (
+    _device(Counters, read_counters, "-stat", "-g"),  # first, so that most time passes until they are asked again
     _device(DeviceAddress, read_ip, "-ip", "-g"),
     _device(DeviceGateway, read_gateway, "-gateway", "-g"),
     _device(DeviceAddressV6, read_ip6, "-ip", "-inet6", "-g"),
@@ -128,8 +147,14 @@ QUESTIONS: tuple[Question[object], ...] = (
     _device(TlsSwitch, read_tls, "-tls", "-g"),
     _device(Neighbour, read_lldp, "-lldp", "-g"),
     _device(LinkHistory, read_history, "-link_stat", "-g"),
-    _device(Counters, read_counters, "-stat", "-g"),
     _device(DeviceHeld, read_held, "-process", "-g"),
+    _device(Speed, read_speed, "-speed", "-g"),
+    _device(Fec, read_fec, "-fec", "-g"),
+    _device(Pfc, read_pfc, "-pfc", "-g"),
+    _device(DscpMap, read_dscp, "-dscp_to_tc", "-g"),
+    _device(Optics, read_optics, "-optical", "-g"),
+    _device(NetVersions, read_versions, "-version", "-g"),
+    _device(CountersAgain, read_again, "-stat", "-g"),
 )
 
 
@@ -137,7 +162,11 @@ def impossible(change: Change) -> Gap | None:
     """Return why the tool has no command for a change: it can't take an address or a gateway away."""
     if change.after or change.what is What.NETDETECT:
         return None
-    return Gap(f"hccn_tool can't take the {change.what} of {change.place} away", GapKind.UNSUPPORTED)
+    return Gap(
+        f"hccn_tool can't take the {change.what} of {change.place} away",
+        GapKind.UNSUPPORTED,
+        f"hccn_tool 无法删除 {change.place} 的 {change.what}",
+    )
 
 
 def _set_address(change: Change) -> Command:
@@ -255,4 +284,4 @@ def _without_ids(arguments: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _unread(reply: Reply) -> Gap:
-    return refusal(reply) or Gap("no reader for this command")
+    return refusal(reply) or Gap("no reader for this command", zh="没有该命令的解读")

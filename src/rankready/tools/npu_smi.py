@@ -73,4 +73,4 @@ def reader(arguments: tuple[str, ...]) -> Callable[[Reply], object]:
 
 
 def _unread(reply: Reply) -> Gap:
-    return refusal(reply) or Gap("no reader for this command")
+    return refusal(reply) or Gap("no reader for this command", zh="没有该命令的解读")

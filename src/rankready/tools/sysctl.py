@@ -12,6 +12,8 @@ from rankready.model.observed.job_host import LocalPorts
 from rankready.model.snapshot import Gap
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rankready.model.command import Reply
 
 _SHELL = r"""cd /proc/sys/net/ipv4 || exit 3
@@ -35,6 +37,15 @@ def read(reply: Reply) -> LocalPorts | Gap:
         return unexpected(said)
     reserved = tuple((int(s[1]), int(s[2] or s[1])) for s in spans if s is not None)
     return cut(reply.stdout) or LocalPorts(first=int(found[1]), last=int(found[2]), reserved=reserved)
+
+
+_RESERVE = 'printf "%s\\n" "$1" >/proc/sys/net/ipv4/ip_local_reserved_ports'
+
+
+def reserve(spans: Sequence[tuple[int, int]]) -> Command:
+    """Make these spans the reserved ones, until the next boot; the kernel joins those that touch."""
+    told = ",".join(str(first) if first == last else f"{first}-{last}" for first, last in spans)
+    return Command(argv=(told, "net.ipv4.ip_local_reserved_ports"), shell=_RESERVE, timeout_s=15.0)
 
 
 QUESTIONS: tuple[Question[object], ...] = (

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import shlex
 import socket
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
@@ -30,19 +31,20 @@ TCP_TIMEOUT_S = 5.0
 BANNER_TIMEOUT_S = 10.0
 HANDSHAKES = 48  # at a time: a wider window only makes each of them slower (facts/transport 5.4)
 CHANNELS = 8  # per connection: a server's MaxSessions is 10 by default (facts/transport 5.4)
+SUDO = "sudo -n -H --"  # never asks: a prompt would take what a script says for a password (facts/transport 11.6)
+SUDO_TIMEOUT_S = 15.0
 _CHUNK = 262144
 _Where = tuple[str, int] | tuple[str, int, int, int] | tuple[int, bytes]
 _Address = tuple[int, int, int, str, _Where]
 
 _FINAL = (
-    ConnectionRefusedError,
     asyncssh.PermissionDenied,
     asyncssh.HostKeyNotVerifiable,
     asyncssh.KeyExchangeFailed,
     asyncssh.ProtocolError,
     asyncssh.ProtocolNotSupported,
 )
-"""What another try would not change (facts/transport 5.8); a refused port is an answer too."""
+"""What another try would not change (facts/transport 5.8); a refused port may be one whose sshd is just starting."""
 
 _OPTIONS = {
     "config": [],
@@ -121,10 +123,11 @@ class SshChannel:
 class SshSession:
     """A held connection to one server."""
 
-    def __init__(self, connection: asyncssh.SSHClientConnection, name: str) -> None:
-        """Take an authenticated connection."""
+    def __init__(self, connection: asyncssh.SSHClientConnection, name: str, *, sudo: bool = False) -> None:
+        """Take an authenticated connection; with ``sudo`` everything is done as root."""
         self._connection = connection
         self._name = name
+        self._sudo = sudo
         self._slots = asyncio.Semaphore(CHANNELS)
 
     async def run(
@@ -167,7 +170,16 @@ class SshSession:
 
     async def _start(self, command: str) -> asyncssh.SSHClientProcess[bytes]:
         # encoding=None: one byte that is not UTF-8 would else lose the whole answer (facts/transport 5.1)
-        return await self._connection.create_process(command, encoding=None, request_pty=False)
+        words = f"exec {SUDO} /bin/sh -c {shlex.quote(command)}" if self._sudo else command
+        return await self._connection.create_process(words, encoding=None, request_pty=False)
+
+    async def may_sudo(self) -> str:
+        """Try ``sudo`` where it is to be used; return why it can't be, empty when it can."""
+        if not self._sudo:
+            return ""
+        tried = await self.run(b"", timeout_s=SUDO_TIMEOUT_S)
+        said = tried.stderr.decode(errors="replace").strip().splitlines()
+        return "" if tried.exit == 0 else f"sudo: {said[-1] if said else 'no answer'}"
 
     async def close(self) -> None:
         """Leave; a peer that no longer answers is not waited for."""
@@ -223,10 +235,14 @@ class SshTransport:
         """
         resolved = await resolve(server.login)
         try:
-            return SshSession(await self._connect(resolved, timeout_s), server.name)
+            session = SshSession(await self._connect(resolved, timeout_s), server.name, sudo=server.login.sudo)
         except (OSError, asyncssh.Error, TimeoutError) as error:
             kind = Unreachable if isinstance(error, _FINAL) else Unanswered
             raise kind(f"{server.name} ({server.login}): {self._reason(error, resolved)}") from error
+        if refusal := await session.may_sudo():
+            await session.close()
+            raise Unreachable(f"{server.name} ({server.login}): {refusal}")
+        return session
 
     async def _connect(self, to: Resolved, timeout_s: float) -> asyncssh.SSHClientConnection:
         tunnel = await self._jump(to.jump, timeout_s) if to.jump else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from ipaddress import IPv4Address, IPv4Interface
+from ipaddress import IPv4Address, IPv4Interface, IPv6Interface
 from typing import TYPE_CHECKING
 
 import pytest
@@ -124,6 +124,38 @@ def judged(cluster: Cluster, facts: Facts, data: bytes) -> dict[tuple[str, str],
     live = beside.live(cluster, table, found, seen(facts))
     page = judge.sheet(document, PRODUCTS, generation=cluster.generation, live=live)
     return {(v.code, str(v.place)): v.outcome.value for v in judge.verdicts(page) if v.outcome.value != "pass"}
+
+
+def six(cluster: Cluster, facts: Facts) -> None:
+    """Give every device an IPv6 address, on the device and in its file, as a look at an IPv6 plan shows them."""
+    for number, device in enumerate(cluster.devices(), start=2):
+        facts[device, DeviceAddress] = DeviceAddress(interface=IPv6Interface(f"fd00:20::{number:x}/64"))
+        conf_set(facts, device, "address", None)
+        conf_set(facts, device, "IPv6address", f"fd00:20:0:0::{number:x}")
+
+
+@pytest.mark.parametrize("generation", [Generation.A2, Generation.A3])
+def test_devices_with_ipv6_become_a_table_of_ipv6(generation: Generation) -> None:
+    cluster = make_cluster(generation=generation)
+    facts = healthy_facts(cluster)
+    pods(cluster, facts)
+    six(cluster, facts)
+    form = form_for(cluster, seen(facts), whole(cluster))
+    assert outcomes(cluster, facts, form) == {}
+    data = write(enlist(cluster, seen(facts), whole(cluster), form).members, form)
+    assert b'"fd00:20::2"' in data
+    assert judged(cluster, facts, data) == {}
+    assert judged(cluster, facts, data.replace(b'"fd00:20::2"', b'"FD00:20:0::0002"')) == {}
+
+
+def test_a_file_that_keeps_another_ipv6_address_is_told() -> None:
+    cluster = make_cluster(generation=Generation.A2)
+    facts = healthy_facts(cluster)
+    six(cluster, facts)
+    data = write(enlist(cluster, seen(facts), whole(cluster), Form.PLAIN).members, Form.PLAIN)
+    conf_set(facts, HERE, "IPv6address", "fd00:20::99")
+    assert outcomes(cluster, facts) == {("RTB094", "server1/3"): "fail"}
+    assert judged(cluster, facts, data) == {("RTB094", "172.30.0.1/3"): "warn"}
 
 
 def case() -> tuple[Cluster, Facts, bytes]:

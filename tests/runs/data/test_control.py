@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 from pathlib import Path
@@ -255,3 +257,41 @@ def test_servers_may_have_an_older_python(tmp_path: Path, program: str) -> None:
     frames = job.watched()
     assert one(frames, "ended")["cause"] == "rank_failed"
     assert texts(frames, "train/rank-0.log") == "hi\n"
+
+
+def test_a_job_whose_guards_and_processes_are_all_gone_has_ended(tmp_path: Path) -> None:
+    job = GuardedJob(tmp_path / "home", [["sleep", "600"]])
+    try:
+        assert job.start()["event"] == "ready"
+        state = job.state
+        for who in (state["guardian"][0], state["guard"][0]):
+            os.kill(who, signal.SIGSTOP)
+        for who in (state["guardian"][0], state["guard"][0]):
+            os.kill(who, signal.SIGKILL)
+        assert eventually(lambda: job.ask("poll", str(job.folder))["phase"] == "unguarded")
+        os.kill(state["ranks"][0]["pid"], signal.SIGKILL)
+        assert eventually(lambda: job.ask("poll", str(job.folder))["phase"] == "ended")
+        assert job.ask("poll", str(job.folder))["cause"] == "guard_gone"
+    finally:
+        job.end()
+
+
+def test_a_swept_job_has_ended(tmp_path: Path) -> None:
+    job = GuardedJob(tmp_path / "home", [["sleep", "600"]])
+    try:
+        assert job.start()["event"] == "ready"
+        assert job.ask("sweep", job.job)["left"] == []
+        assert job.ended is not None
+        assert (job.ended["cause"], job.ask("poll", str(job.folder))["phase"]) == ("guard_gone", "ended")
+    finally:
+        job.end()
+
+
+def test_a_job_from_before_the_servers_restart_has_ended(tmp_path: Path) -> None:
+    job = GuardedJob(tmp_path / "home", [["true"]])
+    job.folder.mkdir(parents=True)
+    identity = [1, 0]
+    state = {"job": job.job, "guard": identity, "guardian": identity, "boot_id": "another", "ranks": [], "registry": {}}
+    (job.folder / "state").write_text(json.dumps(state))
+    told = job.ask("poll", str(job.folder))
+    assert (told["phase"], told["cause"]) == ("ended", "restarted")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING
 
-from rankready.diagnose.vet.found import found
+from rankready.diagnose.vet.fixed import fixed
+from rankready.diagnose.vet.found import for_one_rank, found
 from rankready.diagnose.vet.program import keyword, literal
 from rankready.diagnose.vet.trace import order
 from rankready.model.finding import Certainty, Severity
@@ -32,8 +34,11 @@ _GLOBAL = {"env:RANK", "call:get_rank", "env:RANK_ID"}
 def judge(program: Program, style: Style) -> Iterator[Finding]:
     """Yield what is wrong with devices."""
     yield from _fixed_or_global(program)
+    yield from _gpu_target(program)
     if not style.torch:
         return
+    if not style.managed and program.called(_INIT):
+        yield from _fixed_name(program)
     yield from _cuda(program, style)
     if not style.managed:
         yield from _late(program, style)
@@ -80,6 +85,54 @@ def _fixed_or_global(program: Program) -> Iterator[Finding]:
             )
 
 
+def _fixed_name(program: Program) -> Iterator[Finding]:
+    """``.to("npu:0")``, ``torch.device("npu:0")``, ``device="npu:0"``: the first of them, unless it is for one rank."""
+    for module, call, name in program.calls:
+        last = name.rpartition(".")[2] or (call.func.attr if isinstance(call.func, ast.Attribute) else "")
+        value = keyword(call, "device") or (call.args[0] if call.args and last in _PLACERS else None)
+        given = fixed(program, module, value) if value is not None and last not in _TELLERS else None
+        if given is None or not isinstance(given.value, str) or not _NAMED.fullmatch(given.value):
+            continue
+        if for_one_rank(program, module, call) or any(
+            isinstance(a, ast.If | ast.IfExp) for a in module.ancestors(call)
+        ):
+            continue
+        yield found(
+            "JOB122",
+            module,
+            call,
+            message=Text(
+                en=f"device {given.value!r} is used by every rank of a server",
+                zh=f"服务器上的每个 rank 都使用设备 {given.value!r}",
+            ),
+            remedy=Text(
+                en="'npu', after torch.npu.set_device(int(os.environ['LOCAL_RANK']))",
+                zh="先执行 torch.npu.set_device(int(os.environ['LOCAL_RANK']))，再使用 'npu'",
+            ),
+            severity=Severity.WARNING if given.unless_told else Severity.ERROR,
+            certainty=Certainty.LIKELY,
+        )
+        return
+
+
+_PLACERS = {"to", "device"}
+_TELLERS = {"add_argument", "option"}
+_NAMED = re.compile(r"(npu|cuda):[0-9]+", re.ASCII)
+
+
+def _gpu_target(program: Program) -> Iterator[Finding]:
+    """MindSpore told to work on a GPU."""
+    for module, call, name in program.calls:
+        if name.startswith("mindspore") and literal(keyword(call, "device_target")) == "GPU":
+            yield found(
+                "JOB108",
+                module,
+                call,
+                message=Text(en="device_target is 'GPU'", zh="device_target 为 'GPU'"),
+                remedy=Text(en='device_target="Ascend"', zh='使用 device_target="Ascend"'),
+            )
+
+
 def _number(value: ast.expr) -> int | None:
     fixed = literal(value)
     if isinstance(fixed, int):
@@ -97,10 +150,12 @@ def _wrapped(program: Program, value: ast.expr) -> bool:
 
 def _cuda(program: Program, style: Style) -> Iterator[Finding]:
     """The first use of CUDA in each file, unless the script knows NPUs too."""
-    if style.npu or style.cuda_becomes_npu or style.managed:
+    if style.cuda_becomes_npu or (style.npu and _places_on_npu(program)):
         return
     for module in program.modules:
-        uses = [n for n in ast.walk(module.tree) if _is_cuda(module, n)]
+        # a framework's script, or one that knows NPUs, may empty CUDA's cache, in vain
+        meant = _moves_to_cuda if style.managed or style.npu else _is_cuda
+        uses = [n for n in ast.walk(module.tree) if meant(module, n)]
         if not uses:
             continue
         first = min(uses, key=lambda n: (getattr(n, "lineno", 0), getattr(n, "col_offset", 0)))
@@ -120,6 +175,21 @@ def _cuda(program: Program, style: Style) -> Iterator[Finding]:
         )
 
 
+def _places_on_npu(program: Program) -> bool:
+    """Tell whether anything is put on an NPU: ``torch.npu.…``, ``.npu()``, ``"npu:0"``."""
+    for module, node in program.nodes():
+        match node:
+            case ast.Attribute(attr="npu"):
+                return True
+            case ast.Constant(value=str(text)) if text.partition(":")[0] == "npu":
+                return True
+            case ast.JoinedStr(values=[ast.Constant(value=str(text)), *_]) if text.startswith("npu"):
+                return True
+            case ast.Name(id=name) if module.aliases.get(name, "") == "torch_npu.npu":
+                return True
+    return False
+
+
 def _is_cuda(module: Module, node: ast.AST) -> bool:
     match node:
         case ast.Attribute() if module.dotted(node) in {"torch.cuda", "torch.backends.cudnn"}:
@@ -129,6 +199,17 @@ def _is_cuda(module: Module, node: ast.AST) -> bool:
         case ast.Constant(value=str(text)) if text == "cuda" or text.startswith("cuda:"):
             return True
     return False
+
+
+def _moves_to_cuda(module: Module, node: ast.AST) -> bool:
+    """``.cuda()``, ``.to("cuda")``, ``device="cuda"``, unless the script asks first."""
+    if not isinstance(node, ast.Call) or any(isinstance(a, ast.If | ast.IfExp) for a in module.ancestors(node)):
+        return False
+    if module.dotted(node.func) == "torch.cuda.set_device":
+        return True
+    last = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+    value = literal(keyword(node, "device") or (node.args[0] if node.args and last in _PLACERS else None))
+    return last == "cuda" or (isinstance(value, str) and value.partition(":")[0] == "cuda")
 
 
 def _late(program: Program, style: Style) -> Iterator[Finding]:

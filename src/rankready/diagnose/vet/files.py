@@ -20,12 +20,13 @@ if TYPE_CHECKING:
 
 _SAVE = ("torch.save", "torch_npu.save", "mindspore.save_checkpoint")
 _OWN = re.compile(r"^/(home|root|Users|data|mnt|opt|srv|var|nfs|workspace|tmp)/\S|^[A-Za-z]:\\")
+_ALL_SAVE = ("accelerate", "deepspeed")  # frameworks whose scripts save by hand, in every process
 _SHARED_EVERYWHERE = ("/dev/", "/proc/", "/sys/", "/usr/", "/etc/", "/usr/local/Ascend")
 
 
 def judge(program: Program, style: Style) -> Iterator[Finding]:
     """Yield what is wrong with files."""
-    if program.called("torch.distributed.init_process_group") and not style.managed:
+    if program.called("torch.distributed.init_process_group") or style.framework in _ALL_SAVE:
         yield from _written_by_all(program)
     yield from _paths(program)
 

@@ -56,6 +56,31 @@ def for_one_rank(program: Program, module: Module, node: ast.AST, depth: int = 0
     return False
 
 
+def without_launcher(program: Program, module: Module, node: ast.AST) -> bool:
+    """Tell whether a node is reached only where no launcher started the script: ``if "RANK" not in os.environ:``."""
+    return any(
+        isinstance(parent, ast.If | ast.IfExp) and _asks_for_launcher(program, module, parent.test)
+        for parent in module.ancestors(node)
+    )
+
+
+def _asks_for_launcher(program: Program, module: Module, test: ast.expr) -> bool:
+    read = {s.partition(":")[2] for s in program.sources(module, test) if s.startswith(("env:", "call:"))}
+    written = {n.value for n in ast.walk(test) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+    return bool((read | written) & LAUNCH_WORDS) or "launcher" in ast.unparse(test).lower()
+
+
+LAUNCH_WORDS = {
+    "RANK",
+    "LOCAL_RANK",
+    "WORLD_SIZE",
+    "MASTER_ADDR",
+    "MASTER_PORT",
+    "TORCHELASTIC_RUN_ID",
+    "is_torchelastic_launched",
+}
+
+
 def _names_a_rank(program: Program, module: Module, test: ast.expr) -> bool:
     words = {s.partition(":")[2] for s in program.sources(module, test)}
     return any(_ONE.search(word) for word in words)

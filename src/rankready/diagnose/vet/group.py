@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from rankready.diagnose.vet.found import found
+from rankready.diagnose.vet.fixed import Fixed, fixed
+from rankready.diagnose.vet.found import found, without_launcher
 from rankready.diagnose.vet.program import keyword, literal
 from rankready.model.finding import Certainty, Severity
 from rankready.model.text import Text
@@ -29,6 +30,7 @@ def judge(program: Program, style: Style) -> Iterator[Finding]:
     yield from _float64(program)
     if style.mindspore and not style.torch:
         yield from _mindspore(program)
+        yield from _mindspore_backend(program)
         return
     if not style.torch:
         return
@@ -41,28 +43,28 @@ def judge(program: Program, style: Style) -> Iterator[Finding]:
 
 def _backend(program: Program, style: Style) -> Iterator[Finding]:
     for module, call in program.called(_INIT, "deepspeed.init_distributed"):
-        value = keyword(call, "backend", 0) or keyword(call, "dist_backend")
-        backend = literal(value)
-        if backend is None and isinstance(value, ast.Name):
-            values = {literal(v) for _, v in program.values.get(value.id, ())}
-            backend = values.pop() if len(values) == 1 else None
-        if backend == "nccl" and not style.cuda_becomes_npu:
-            yield _fixed_backend(module, call, "nccl", Severity.ERROR)
-        if backend == "gloo" and style.npu:
-            yield _fixed_backend(module, call, "gloo", Severity.WARNING)
+        given = fixed(program, module, keyword(call, "backend", 0) or keyword(call, "dist_backend"))
+        if given is not None and given.value == "nccl" and not style.cuda_becomes_npu:
+            yield _fixed_backend(module, call, given)
+        if given is not None and given.value == "gloo" and style.npu:
+            yield _fixed_backend(module, call, given)
 
 
-def _fixed_backend(module: Module, call: ast.Call, backend: str, severity: Severity) -> Finding:
+def _fixed_backend(module: Module, call: ast.Call, given: Fixed) -> Finding:
+    backend = given.value
+    default = (", an argument's default", "（参数默认值）") if given.unless_told else ("", "")
     return found(
         "JOB111",
         module,
         call,
         message=Text(
-            en=f"the back end is {backend}: " + ("NPUs have none" if backend == "nccl" else "it does not use NPUs"),
-            zh=f"通信后端为 {backend}：" + ("NPU 不支持" if backend == "nccl" else "不使用 NPU"),
+            en=f"the back end is {backend}{default[0]}: "
+            + ("NPUs have none" if backend == "nccl" else "it does not use NPUs"),
+            zh=f"通信后端为 {backend}{default[1]}：" + ("NPU 不支持" if backend == "nccl" else "不使用 NPU"),
         ),
         remedy=Text(en='backend="hccl" (with import torch_npu)', zh='使用 backend="hccl"（并 import torch_npu）'),
-        severity=severity,
+        severity=Severity.ERROR if backend == "nccl" and not given.unless_told else Severity.WARNING,
+        certainty=Certainty.LIKELY if given.unless_told else Certainty.SURE,
     )
 
 
@@ -118,6 +120,12 @@ def _mindspore(program: Program) -> Iterator[Finding]:
     )
 
 
+def _mindspore_backend(program: Program) -> Iterator[Finding]:
+    for module, call in program.called("mindspore.communication.init", "mindspore.communication.management.init"):
+        if literal(keyword(call, "backend_name", 0)) == "nccl":
+            yield _fixed_backend(module, call, Fixed("nccl"))
+
+
 def _never_left(program: Program) -> Iterator[Finding]:
     made = program.called(_INIT)
     if not made or program.called("*.destroy_process_group"):
@@ -138,6 +146,8 @@ def _never_left(program: Program) -> Iterator[Finding]:
 
 def _spawned(program: Program) -> Iterator[Finding]:
     for module, call in program.called(*_SPAWN):
+        if without_launcher(program, module, call):
+            continue
         yield found(
             "JOB121",
             module,

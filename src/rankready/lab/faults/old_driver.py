@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rankready.lab.world import World
     from rankready.model.place import Place
 
-OLD = {"ECHO": "0", "DETECT_LABEL": "addr", "TLS_LINE": "short", "DOWNCOUNT": "0", "IFACE": "0"}
+OLD = {"ECHO": "0", "DETECT_LABEL": "addr", "TLS_LINE": "short", "DOWNCOUNT": "0", "IFACE": "0", "FEWER": "1"}
 
 
 def causes(_places: tuple[Place, ...], _spec: LabSpec) -> tuple[Expect, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankready.lab.fault import Expect, Fault, both_verbs
-from rankready.lab.spec import CLUSTER, Door, Topology
+from rankready.lab.spec import Door, Topology
 from rankready.model.finding import Outcome
 from rankready.model.place import PlaceKind, device_place
 from rankready.model.text import Text
@@ -28,12 +28,10 @@ def causes(places: tuple[Place, ...], spec: LabSpec) -> tuple[Expect, ...]:
     others = [device_place(name, d) for name in spec.names if name != server.name for d in range(spec.devices)]
     if spec.topology is Topology.DIRECT:
         return (*unknown, *both_verbs("NET001", *others))
-    # Two servers accuse each other of the silence; with a third the silent one is outvoted.
-    silent = Expect(verb="mesh", code="NET011", place=CLUSTER)
-    if len(spec.names) > 2:  # noqa: PLR2004  (the same)
-        silent = Expect(verb="mesh", code="NET009", place=server)
+    # One witness alone may be cut off itself: that the server does not answer says it all. Two make a finding.
+    silent = (Expect(verb="mesh", code="NET009", place=server),) if len(spec.names) > 2 else ()  # noqa: PLR2004  (the same)
     doubts = (Expect(verb="check", code="NET008", place=d, outcome=Outcome.WARN, optional=True) for d in others)
-    return (*unknown, silent, *doubts)
+    return (*unknown, *silent, *doubts)
 
 
 def _apply(world: World, places: tuple[Place, ...], _args: Mapping[str, str]) -> Memory:

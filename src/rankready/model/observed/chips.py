@@ -105,3 +105,28 @@ class Accelerators:
     """Huawei accelerators on the PCI bus: (bus address, device id). d801 A1, d802 A2, d803 A3 (facts/hccn 5.1)."""
 
     devices: tuple[tuple[str, str], ...]
+
+
+class Assertion(StrEnum):
+    """What a device event says of its fault; UNTOLD: an older form of words that does not say."""
+
+    RESUMED = "0"
+    OCCURRED = "1"
+    ONCE = "2"
+    UNTOLD = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NpuEvent:
+    """One event of a device in the kernel's log: its code (0x and eight upper-case hex digits), its physical id."""
+
+    code: str
+    device: int | None
+    assertion: Assertion
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NpuEvents:
+    """Events of the NPUs that the kernel's log still holds, oldest first."""
+
+    events: tuple[NpuEvent, ...]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -131,7 +131,10 @@ class NeighbourKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Neighbour:
-    """What LLDP says stands at the other end. No neighbour is a Gap of kind UNSET. Cut parts are empty or None."""
+    """What LLDP says stands at the other end. No neighbour is a Gap of kind UNSET. Cut parts are empty or None.
+
+    ``whole``: the end mark was there, so that what is missing was not said; it is about the answer, not the neighbour.
+    """
 
     kind: NeighbourKind
     system: str  # system name, else chassis id
@@ -141,6 +144,7 @@ class Neighbour:
     management: str = ""
     pvid: int | None = None
     frame_size: int | None = None
+    whole: bool = field(default=True, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,6 +165,13 @@ class Counters:
 
     values: tuple[tuple[str, int], ...]
     partial: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountersAgain:
+    """The same counters some seconds later: what grew in between is what happens now (facts/hccn 3.1)."""
+
+    values: tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

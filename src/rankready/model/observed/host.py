@@ -210,6 +210,18 @@ class Nft:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Iptables:
+    """Input chains of iptables that may refuse packets and that nft does not show; usually none.
+
+    ``programs`` names the program of each of ``filters``; ``rules`` as it lists them.
+    """
+
+    programs: tuple[str, ...] = ()
+    filters: tuple[InputFilter, ...] = ()
+    rules: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HostAddress:
     """One address of the server's own interfaces: (interface, address)."""
 

@@ -74,3 +74,11 @@ class Frameworks:
     torch: str = ""
     torch_npu: str = ""
     mindspore: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceTool:
+    """Where the tool of the devices' network is: ``on_path`` for a program that just names it; path empty: nowhere."""
+
+    path: str
+    on_path: bool

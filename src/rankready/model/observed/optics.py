@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rankready.model.text import Text
+
 Lanes = tuple[float | None, ...]
+
+LANES = 4  # of a module of 100 or 200 Gbit/s, as today's drivers list them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -13,6 +17,18 @@ class Limits:
 
     low: float | None = None
     high: float | None = None
+
+    def hold(self, value: float) -> bool:
+        """Tell whether a value lies within; an end that is not told holds everything."""
+        return (self.low is None or value >= self.low) and (self.high is None or value <= self.high)
+
+    @property
+    def span(self) -> Text:
+        """The limits in words, without a unit."""
+        if self.low is None or self.high is None:
+            en = f"at least {self.low:g}" if self.low is not None else f"at most {self.high or 0:g}"
+            return Text(en=en, zh=en.replace("at least", "不低于").replace("at most", "不高于"))
+        return Text(en=f"{self.low:g} to {self.high:g}", zh=f"{self.low:g} 至 {self.high:g}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

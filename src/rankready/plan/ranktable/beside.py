@@ -9,7 +9,7 @@ from rankready.model.observed.chips import SuperPod
 from rankready.model.observed.device import DeviceAddress
 from rankready.model.observed.host import DeviceFiles, HccnConf
 from rankready.model.place import device_place
-from rankready.plan.ranktable.live import Live, LiveCard
+from rankready.plan.ranktable.live import CONF_KEY, Live, LiveCard
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,7 +43,7 @@ def _by_name(cluster: Cluster, machine: Machine) -> str:
 
 def _by_devices(machine: Machine, owners: Mapping[str, str]) -> str:
     """All its addresses that are known belong to one server."""
-    found = {owners[text] for card in machine.cards for text in card.addresses if text in owners}
+    found = {owners[text] for card in machine.cards for text in card.canonical if text in owners}
     return found.pop() if len(found) == 1 else ""
 
 
@@ -68,7 +68,7 @@ def _card(server: Server, device: int, seen: Seen) -> LiveCard:
         unread = "" if exists is False else f"cluster.yaml lists no device {place}"
         return LiveCard(place=place, exists=exists, unread=unread, conf_unread=unread)
     carried = seen.at(place, DeviceAddress)
-    kept, conf_unread = _kept(place, seen)
+    kept, conf_unread = _kept(place, seen, 4 if carried is None else carried.interface.version)
     pod = seen.at(place, SuperPod)
     return LiveCard(
         place=place,
@@ -82,12 +82,12 @@ def _card(server: Server, device: int, seen: Seen) -> LiveCard:
     )
 
 
-def _kept(place: Place, seen: Seen) -> tuple[Address | None, str]:
+def _kept(place: Place, seen: Seen, family: int) -> tuple[Address | None, str]:
     conf = seen.at(place.owner, HccnConf)
     if conf is None:
         return None, _reason(place.owner, HccnConf, seen)
     try:
-        return ip_address(conf.value("address", place.device) or ""), ""
+        return ip_address(conf.value(CONF_KEY[family], place.device) or ""), ""
     except ValueError:
         return None, ""
 

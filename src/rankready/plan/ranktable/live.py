@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rankready.model.addressing import Address
     from rankready.model.place import Place
+
+
+CONF_KEY: Final[Mapping[int, str]] = {4: "address", 6: "IPv6address"}
+"""The key of /etc/hccn.conf that keeps a device's address, by family (facts/hccn 6)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from rankready.model.observed.host import HccnConf
 from rankready.model.place import device_place
 from rankready.model.snapshot import GapKind
 from rankready.model.text import Text
+from rankready.plan.ranktable.live import CONF_KEY
 from rankready.plan.ranktable.writer import Form, Member, Seat
 
 if TYPE_CHECKING:
@@ -130,14 +131,21 @@ def _kept(place: Place, seen: Seen, carried: Address) -> Verdict:
         gap = seen.gap(place.owner, HccnConf)
         reason = gap.reason if gap else ""
         return Verdict(code=NOT_KEPT, place=place, outcome=Outcome.UNKNOWN, reason=reason)
-    kept = conf.value("address", place.device)
-    if kept == str(carried):
+    kept = conf.value(CONF_KEY[carried.version], place.device)
+    if _same(kept, carried):
         return Verdict(code=NOT_KEPT, place=place, outcome=Outcome.PASS)
     told = Text(
         f"the device carries {carried}, hccn.conf keeps {kept or 'nothing'} for it",
         f"设备地址为 {carried}，hccn.conf 中为 {kept or '空'}",
     )
     return _fail(NOT_KEPT, place, told, _APPLY, evidence=seen.evidence(place.owner, HccnConf))
+
+
+def _same(kept: str | None, carried: Address) -> bool:
+    try:
+        return ip_address(kept or "") == carried
+    except ValueError:
+        return False
 
 
 def _sdid(place: Place, seen: Seen, form: Form) -> tuple[int | None, list[Verdict]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 from rankready.plan.ranktable.json_text import Kind
@@ -71,6 +72,18 @@ class Card:
         if self.device_ip is None or not self.device_ip.text:
             return ()
         return tuple(self.device_ip.text.split(","))
+
+    @property
+    def canonical(self) -> frozenset[str]:
+        """The addresses in their one short form: IPv6 can be spelled in many ways."""
+        return frozenset(_short(text) for text in self.addresses)
+
+
+def _short(text: str) -> str:
+    try:
+        return str(ip_address(text))
+    except ValueError:
+        return text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -55,13 +55,33 @@ def status(folder: Path) -> Fields:
     known = ended or state
     if not known:
         return {"job": folder.name, "phase": "unknown", "ranks": []}
-    guarded = alive(known["guard"]) or alive(known["guardian"]) if known["boot_id"] == boot_id() else False
+    if not ended and known["boot_id"] != boot_id():
+        known = ended = {**known, "cause": "restarted", "left": []}  # nothing outlives its server's kernel
+    guarded = alive(known["guard"]) or alive(known["guardian"])
+    if not ended and not guarded:
+        ended = read(folder / "exit")  # it may have ended while we looked
+        if not ended and not remains(folder, known):
+            ended = {**known, "cause": "guard_gone", "left": []}
+        known = ended or known
     phase = "ended" if ended else "running" if guarded else "unguarded"
     if phase == "running" and known.get("detached") and not (folder / "begun").exists():
         phase = "starting"
     keys = ("job", "started", "lease_s", "detached", "ranks", "cause", "left", "at")
     sizes = {r["log"]: size_of(folder / r["log"]) for r in known["ranks"]}
     return {"phase": phase, "clock": time.time(), "sizes": sizes, **{k: known.get(k) for k in keys}}
+
+
+def remains(folder: Path, state: Fields) -> Pids:
+    """Find what still lives of a job that nobody guards."""
+    me = {os.getpid(), os.getppid()}
+    return members(tags_of("RANKREADY_JOB", folder.name, folder), 0, registry_of(state), me, logs=str(folder))
+
+
+def registry_of(state: Fields) -> Pids:
+    """Return the processes that a guard wrote down, by pid."""
+    registry = {int(p): s for p, s in state.get("registry", {}).items()}
+    registry.update({r["pid"]: r["start"] for r in state.get("ranks", [])})
+    return registry
 
 
 def size_of(path: Path) -> int:
@@ -85,7 +105,8 @@ def stop(folder: Path, grace_s: float) -> Fields:
         time.sleep(LOOK_S)
     now = status(folder)
     if now["phase"] != "ended":
-        now["left"] = sweep(folder.name, folder)["left"]
+        left = sweep(folder.name, folder)["left"]
+        now = {**status(folder), "left": left}
     return now
 
 
@@ -95,8 +116,7 @@ def sweep(job: str, folder: Path) -> Fields:
     state = read(folder / "state") if read(folder / "state").get("boot_id") == boot_id() else {}
     guards = guards_of(job, folder, state, me)
     send(guards, signal.SIGSTOP)
-    registry = {int(p): s for p, s in state.get("registry", {}).items()}
-    registry.update({r["pid"]: r["start"] for r in state.get("ranks", [])})
+    registry = registry_of(state)
     tags = tags_of("RANKREADY_JOB", job, folder) if folder.is_dir() else frozenset((f"RANKREADY_JOB={job}".encode(),))
     found: Pids = {}
     logs = str(folder) if folder.is_dir() else ""
@@ -104,6 +124,8 @@ def sweep(job: str, folder: Path) -> Fields:
         found.update(members(tags, root, registry, me | set(guards), logs=logs))
     send(guards, signal.SIGKILL)
     left = end_all(lambda: members(tags, 0, {**registry, **found}, me, logs=logs), 0.0, lambda: False)
+    if state and not left and not (folder / "exit").exists():
+        write(folder / "exit", {**state, "cause": "guard_gone", "left": [], "at": time.time()})
     return {"event": "swept", "job": job, "found": len(found) + len(guards), "left": left}
 
 
@@ -263,7 +285,7 @@ class Watch:
     def check_guard(self) -> None:
         """Where guard and guardian were both killed, do what they would have done."""
         now = status(self.folder)
-        if now["phase"] != "unguarded":
+        if now["phase"] not in ("unguarded", "ended") or read(self.folder / "exit"):
             return
         left = sweep(self.folder.name, self.folder)["left"]
         self.frame({"event": "stopping", "cause": "guard_gone", "at": time.time()})

@@ -22,8 +22,12 @@ import time
 from pathlib import Path
 from typing import List, NoReturn, Optional
 
+from rankready.runs.data.kills import Kills
 from rankready.runs.data.kin import Fields, Pids, boot_id, end_all, identity, members, read, tags_of, write
+from rankready.runs.data.link import Link, link_of, tell_hub
+from rankready.runs.data.logout import logout_kills
 from rankready.runs.data.rank import become_rank
+from rankready.runs.data.reached import Reached
 
 LOOK_S = 0.1
 # (age of the job, seconds between two looks for members): what starts a job's daemons does so early
@@ -43,6 +47,7 @@ class Keeper:
         self.ranks: List[Fields] = state["ranks"]
         self.spare = {os.getpid()}
         self.root = os.getpid()
+        self.kills = Kills()
 
     def tell(self, event: str, **fields: object) -> None:
         """Append one event line and keep the state file in step."""
@@ -69,7 +74,8 @@ class Keeper:
         rank["ended"] = time.time()
         rank["exit"] = os.WEXITSTATUS(status) if os.WIFEXITED(status) else None
         rank["signal"] = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
-        shown = {k: rank[k] for k in ("rank", "local_rank", "exit", "signal")}
+        rank["oom"] = self.kills.lately() if status else {}
+        shown = {k: rank[k] for k in ("rank", "local_rank", "exit", "signal", "oom")}
         self.tell("exited", at=rank["ended"], **shown)
 
     def members(self) -> Pids:
@@ -146,6 +152,9 @@ def become_guardian(folder: Path, tell: int) -> NoReturn:
         os.close(number)
     signal.signal(signal.SIGTERM, lambda *_: os.kill(guard, signal.SIGTERM))
     if os.read(guard_lives, 1) != BYE:
+        peers = read(folder / "spec.json").get("peers")
+        if peers and peers["hub"]:
+            tell_hub(peers, "failed")
         keeper = Keeper(folder, read(folder / "state") or {"job": folder.name, "ranks": []})
         keeper.finish("guard_died", 0.0)
     os._exit(0)
@@ -184,11 +193,15 @@ def be_guard(folder: Path, guardian: int, pipes: tuple[int, int, int], *, reaper
     state: Fields = {"job": spec["job"], "guard": identity(os.getpid()), "guardian": identity(guardian)}
     state.update(boot_id=boot_id(), started=time.time(), reaper=reaper, lease_s=spec["lease_s"], ranks=[], registry={})
     state["detached"] = bool(spec["start_s"])
+    state["logout_kills"] = state["detached"] and logout_kills()
     guard = Guard(folder, state, spec, guardian)
     guard.spawn_all()
+    guard.join_others()  # a thread: only once every rank was forked
     os.write(tell, json.dumps(ready(state)).encode())
     os.close(tell)
-    guard.finish(*guard.watch_over((wake_read, guardian_lives)))
+    ending = guard.watch_over((wake_read, guardian_lives))
+    guard.part_from_others(ending[0])
+    guard.finish(*ending)
     os.write(goodbye, BYE)
     os._exit(0)
 
@@ -201,6 +214,7 @@ def ready(state: Fields) -> Fields:
         "starttime": state["guard"][1],
         "boot_id": state["boot_id"],
         "reaper": state["reaper"],
+        "logout_kills": state.get("logout_kills", False),
         "clock": time.time(),
     }
 
@@ -219,6 +233,8 @@ class Guard(Keeper):
         self.born = self.registered_at = time.monotonic()
         self.lease_seen = (self.lease_mark(), self.born)
         self.begun = False
+        self.link: Optional[Link] = None
+        self.reached = Reached(int(spec.get("master_port", 0)), int(spec.get("nproc", 0)))
         signal.signal(signal.SIGTERM, self.on_term)
 
     def on_term(self, *_: object) -> None:
@@ -239,6 +255,26 @@ class Guard(Keeper):
             shown = {k: rank[k] for k in ("rank", "local_rank", "pid")}
             self.tell("started", at=rank["started"], **shown)
 
+    def join_others(self) -> None:
+        """Listen for failures elsewhere, where the job is to stay alone."""
+        if self.spec.get("peers"):
+            self.link = link_of(self.spec["peers"])
+            self.link.start()
+
+    def part_from_others(self, cause: str) -> None:
+        """Let the others know how it ended here; what was ordered is ordered everywhere, each with its own grace."""
+        if self.link is not None:
+            bad = cause not in ("exit", "stop", "kill") or any(r["exit"] or r["signal"] for r in self.ranks)
+            self.link.close("failed" if bad and cause not in ("stop", "kill") else "done")
+
+    def take_note(self) -> None:
+        """Write down what the link learnt, and which ranks came to their meeting."""
+        self.kills.look()
+        while self.link is not None and self.link.news:
+            self.tell(at=time.time(), **self.link.news.popleft())
+        for event in self.reached.look(self.members):
+            self.tell(at=time.time(), **event)
+
     def watch_over(self, lives: tuple[int, int]) -> tuple[str, float]:
         """Wait until something ends the job; return the cause and the grace."""
         while True:
@@ -249,6 +285,7 @@ class Guard(Keeper):
             if lives[0] in readable:
                 os.read(lives[0], 4096)
             self.reap()
+            self.take_note()
             ending = self.ending()
             if ending is not None:
                 return ending
@@ -265,11 +302,19 @@ class Guard(Keeper):
             return "term", float(self.spec["grace_s"])
         if self.lease_ran_out():
             return "lease" if self.begun or not self.spec["start_s"] else "not_begun", 1.0
-        if any(r["exit"] or r["signal"] for r in self.ranks):
-            self.failed_at = self.failed_at or time.monotonic()
-            if time.monotonic() - self.failed_at > self.spec["fail_hold_s"]:
-                return "rank_failed", 1.0
-        return None
+        return self.failure()
+
+    def failure(self) -> Optional[tuple[str, float]]:
+        """Tell whether the job failed, elsewhere or here; what failed here waits for a controller's word first."""
+        if self.link is not None and self.link.verdict is not None:
+            return self.link.verdict[0], 1.0
+        if not any(r["exit"] or r["signal"] for r in self.ranks):
+            return None
+        if self.link is not None:
+            self.link.say("failed")
+        self.failed_at = self.failed_at or time.monotonic()
+        held = time.monotonic() - self.failed_at > self.spec["fail_hold_s"]
+        return ("rank_failed", 1.0) if held else None
 
     def lease_mark(self) -> int:
         """Return the lease file's mtime; 0 for a link or a file of somebody else's."""

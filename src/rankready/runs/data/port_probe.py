@@ -11,6 +11,7 @@ import errno
 import json
 import selectors
 import socket
+import struct
 import sys
 import time
 from typing import Any
@@ -45,29 +46,48 @@ def listener(family: int, port: int) -> socket.socket:
     return sock
 
 
+def let_go(sock: socket.socket) -> None:
+    """Close by a reset: else the kernel keeps the job's own port in TIME_WAIT for a minute (tcp(7))."""
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    sock.close()
+
+
 def listen(request: dict[str, Any]) -> None:
-    """Hold the ports until our input ends."""
+    """Hold the ports until our input says something or ends; the last line says that they are free again."""
     family = socket.AF_INET6 if request["version"] == 6 else socket.AF_INET  # noqa: PLR2004  (IP's own number)
-    chosen = selectors.DefaultSelector()
-    busy = []
+    ears, busy = [], []
     for port in request["ports"]:
         try:
-            chosen.register(listener(family, port), selectors.EVENT_READ)
+            ears.append(listener(family, port))
         except OSError:
             busy.append(port)  # whoever listens there answers in our place
-    free = listener(family, 0)
-    chosen.register(free, selectors.EVENT_READ)
+    ears.append(listener(family, 0))
+    tell(request["nonce"], {"busy": busy, "free": ears[-1].getsockname()[1]})
+    peers: list[socket.socket] = []
+    attend(ears, peers, time.monotonic() + request["seconds"])
+    for sock in ears:
+        sock.close()
+    for sock in peers:
+        let_go(sock)
+    tell(request["nonce"], {"gone": True})
+
+
+def attend(ears: list[socket.socket], peers: list[socket.socket], end: float) -> None:
+    """Take in whoever comes: the peer closes first, or the job's own port would stay in TIME_WAIT here."""
+    chosen = selectors.DefaultSelector()
+    for sock in ears:
+        chosen.register(sock, selectors.EVENT_READ)
     chosen.register(sys.stdin.buffer, selectors.EVENT_READ)
-    tell(request["nonce"], {"busy": busy, "free": free.getsockname()[1]})
-    end = time.monotonic() + request["seconds"]
     while time.monotonic() < end:
         for key, _ in chosen.select(1.0):
             if not isinstance(key.fileobj, socket.socket):
                 return
             try:
-                key.fileobj.accept()[0].close()
+                peers.append(key.fileobj.accept()[0])
             except OSError:
                 continue  # the peer was gone before we looked
+        while len(peers) > BATCH:
+            let_go(peers.pop(0))
 
 
 def started(target: list[Any]) -> socket.socket | str:
@@ -98,13 +118,15 @@ def batch(targets: list[list[Any]], timeout_s: float) -> list[str]:
         else:
             chosen.register(begun, selectors.EVENT_WRITE, number)
     end = time.monotonic() + timeout_s
-    while chosen.get_map() and time.monotonic() < end:
-        for key, _ in chosen.select(max(0.0, end - time.monotonic())):
+    last = False
+    while chosen.get_map() and not last:
+        last = time.monotonic() >= end  # one look more: a starved host may not have looked at all in that time
+        for key, _ in chosen.select(0.0 if last else max(0.0, end - time.monotonic())):
             sock = key.fileobj
             if isinstance(sock, socket.socket):
                 results[key.data] = word(sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR))
                 chosen.unregister(sock)
-                sock.close()
+                let_go(sock)
     for key in list(chosen.get_map().values()):
         if isinstance(key.fileobj, socket.socket):
             key.fileobj.close()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 DMESG_S = 20
 COUNTED = 1 << 62  # nobody can count the lines of these files later
-ASCEND = re.compile(r"(plog|device)-(\d{1,10})_\d{17}\.log(\.\d+)?")
+ASCEND = re.compile(r"(plog|device)-(\d{1,10})_\d{17}\.log(\.\d+)?(\.gz)?$")
 
 
 def walk(folder: Path, name: str) -> Iterator[Tuple[str, Path]]:
@@ -66,7 +66,12 @@ def system(gaps: List[str], scratch: Path) -> List[Tuple[str, Path]]:
     found = [(f"os/{n}", folder / n) for n in ("messages", "syslog") if os.access(str(folder / n), os.R_OK)]
     try:
         done = subprocess.run(
-            ["dmesg", "-T"], stdin=subprocess.DEVNULL, capture_output=True, timeout=DMESG_S, check=False
+            ["dmesg", "-T"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=DMESG_S,
+            check=False,
+            env=dict(os.environ, LC_ALL="C"),  # months by their English names
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         gaps.append(f"os/dmesg: {error}")

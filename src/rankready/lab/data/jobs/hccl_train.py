@@ -2,13 +2,14 @@
 
 It needs train.py beside it: ``rankready run hccl_train.py --with train.py``. All options of train.py, and::
 
-    --end KIND      killed | oom | exception | hung | disk_full | late | port_taken | wrong_nic
+    --end KIND      killed | oom | greedy | exception | hung | disk_full | late | port_taken | wrong_nic
     --at-rank R     which rank ends so (late, wrong_nic: its whole server)
     --at-step S     at which step of training
 
 What ends is real wherever this machine can do it: signals, exceptions, a full device, a stopped process, a taken port.
-Only the kernel's word about memory and the choice of a network card are told rather than done. The words of the logs
-are those of facts/logs 3 to 5; nothing here knows who will read them.
+Only the choice of a network card, and with ``oom`` the kernel's word about memory, are told rather than done;
+``greedy`` takes memory until the kernel of a server that has little ends it. The words of the logs are those of
+facts/logs 3 to 5; nothing here knows who will read them.
 """
 
 # ruff: noqa: PTH103, PTH110, PTH118, PTH123  (every rank pays for pathlib with memory; Python 3.7 on servers)
@@ -30,13 +31,14 @@ if TYPE_CHECKING:
 else:
     import train
 
-ENDS = ("killed", "oom", "exception", "hung", "disk_full", "late", "port_taken", "wrong_nic")
+ENDS = ("killed", "oom", "greedy", "exception", "hung", "disk_full", "late", "port_taken", "wrong_nic")
 OWN = {"--end": "", "--at-rank": "-1", "--at-step": "3"}
 HOLD = (
     "import socket,sys,time;s=socket.socket();s.setsockopt(socket.SOL_SOCKET,socket.SO_REUSEADDR,1);"
     "s.bind((sys.argv[1],int(sys.argv[2])));s.listen(1);print('held',flush=True);time.sleep(float(sys.argv[3]))"
 )
 STALE_S = 20.0
+PIECE, GREED = 8 << 20, 128  # a gibibyte: more than any lab server is given when its memory is short
 
 
 class Plog:
@@ -217,6 +219,11 @@ def end(kind: str) -> None:
     if kind == "oom":
         kernel(f"Out of memory: Killed process {os.getpid()} (python3) total-vm:9kB, anon-rss:9kB")
         os.kill(os.getpid(), signal.SIGKILL)
+    if kind == "greedy":
+        held: list[bytearray] = []
+        while len(held) < GREED:
+            held.append(bytearray(b"x") * PIECE)
+        raise MemoryError("nobody took it away")
     if kind == "exception":
         with open("/data/shard_00123.idx", "rb"):
             pass

@@ -70,7 +70,7 @@ def _address(sheet: Sheet) -> Iterator[Mark]:
                 f"device_ip is {word.text}, the device {found.place} carries no address",
                 f"device_ip 为 {word.text}，设备 {found.place} 未配置地址",
             )
-        elif set(card.addresses) - {str(a) for a in found.carried}:
+        elif card.canonical - {str(a) for a in found.carried}:
             carried = ", ".join(str(a) for a in found.carried)
             yield mark(
                 word_spot(word, card),
@@ -82,7 +82,7 @@ def _address(sheet: Sheet) -> Iterator[Mark]:
 def _conf(sheet: Sheet) -> Iterator[Mark]:
     for card, found in _pairs(sheet):
         word = card.device_ip
-        if word is None or found.conf_unread or found.unread or str(found.conf) in card.addresses:
+        if word is None or found.conf_unread or found.unread or str(found.conf) in card.canonical:
             continue
         kept = "nothing" if found.conf is None else str(found.conf)
         yield mark(
