@@ -198,3 +198,24 @@ def test_an_exception_longer_than_a_line_of_a_log_is_read_whole(tmp_path: Path) 
     assert path.stat().st_size > why_select.LINE
     assert [text for _, _, text in read.lines][-2] == "KeyError: 'labels'"
     assert {number for _, number, _ in read.lines} == {1}
+
+
+@pytest.mark.parametrize("printed", [True, False])
+@pytest.mark.parametrize(("waited", "named"), [("10:00:40.900", False), ("10:00:43.000", True)])
+def test_a_moment_cut_to_seconds_comes_before_nothing_of_its_second(
+    waited: str,
+    named: bool,  # noqa: FBT001  (a row)
+    printed: bool,  # noqa: FBT001  (with and without the rank's own output)
+    tmp_path: Path,
+) -> None:
+    """The rank said that it had waited in vain at 40.9 s; what it raised then is told as of 40 s."""
+    folder = job(tmp_path, {})
+    written(folder / file_of(3), child_error(KEY, START + 40))
+    if printed:
+        written(folder / "server2/train/rank-3.log", KEY)
+    head = f"[ERROR] HCCL(103,python3):2026-01-02-{waited}.000 [f.cc:1][103]"
+    line = f"{head}[TaskExecStage][Timeout][Host]Task run failed, "
+    text = f"{line}base information is streamID:[5], taskID[27], taskType[Notify Wait], tag[AllReduce_g], AlgType(x).\n"
+    written(folder / "server2/ascend/log/debug/plog/plog-103_20260102100001000.log", text)
+    found = explain_folder(folder)
+    assert (found["cause"] is not None and found["cause"]["kind"] == "python_exception") == named

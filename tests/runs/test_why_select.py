@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import random
 import shutil
 from typing import TYPE_CHECKING
@@ -139,3 +140,25 @@ def test_what_is_selected_stands_where_it_says(tmp_path_factory: pytest.TempPath
     assert sum(t.startswith("[ERROR]") for t in lines) == sum(
         t.startswith("[ERROR]") for _, _, t in select(path, SIEVE).lines
     )
+
+
+def test_a_packed_log_is_read_with_its_own_line_numbers(tmp_path: Path) -> None:
+    text = b"quiet\n" * 300_000 + b"[ERROR] HCCL(7,python3): found\n"
+    packed = written(tmp_path / "plog-7_20260101000000000.log.gz", gzip.compress(text))
+    found = select(packed, Sieve(anywhere=(b"[ERROR]",)))
+    assert [(number, line) for _, number, line in found.lines] == [(300_001, "[ERROR] HCCL(7,python3): found")]
+    assert found.notes == ()
+
+
+@pytest.mark.parametrize("spoiled", ["no archive", "cut", "flipped", "empty"])
+def test_a_spoiled_packed_log_is_said_so(spoiled: str, tmp_path: Path) -> None:
+    good = gzip.compress(b"[ERROR] x\n" * 1000)
+    bodies = {
+        "no archive": b"[ERROR] x\n",
+        "cut": good[:-12],
+        "flipped": good[:20] + b"\xff" * 8 + good[28:],
+        "empty": b"",
+    }
+    found = select(written(tmp_path / "x.log.gz", bodies[spoiled]), Sieve(anywhere=(b"[ERROR]",)))
+    assert found.lines == ()
+    assert any("not readable" in note for note in found.notes) == (spoiled != "empty")

@@ -375,6 +375,9 @@ def truth(fabric: Fabric) -> Truth:
     """What a perfect run would blame."""
     found = _told(fabric)
     known = {p for _, p in found if (("NET012", p) not in found and ("TLS001", p) not in found)}
+    for server in fabric.cluster.servers:
+        if {str(d) for d in server.device_places()} <= known:
+            known.add(server.name)  # nothing is left for it to explain
     found_by_probes = _probed_truth(fabric)
     return found | {(c, p) for c, p in found_by_probes if p not in known}
 
@@ -402,8 +405,9 @@ def _probed_truth(fabric: Fabric) -> Truth:
     found |= {("NET009", str(server_place(s))) for s in fabric.dead_servers}
     found |= {("NET009", str(Place(PlaceKind.LEAF, leaf))) for leaf in fabric.dead_leaves | fabric.cut_leaves}
     found |= {("NET011", leaf) for leaf in fabric.dead_uplinks}
-    for server in fabric.cluster.servers:  # all of a server's devices and the server itself look the same
-        own = [d for d in server.device_places() if fabric.leaf(d) not in fabric.dead_leaves]
+    for server in fabric.cluster.servers:  # all of a server's devices that are tried and the server look the same
+        tried = (d for d in server.device_places() if d not in fabric.link_down)
+        own = [d for d in tried if fabric.leaf(d) not in fabric.dead_leaves]
         ends = {("NET009", str(d)) for d in own}
         if len(ends) > 1 and ends <= found and not any(_has_mates(fabric, d) for d in own):
             found = (found - ends) | {("NET009", server.name)}

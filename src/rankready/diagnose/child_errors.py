@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 FILE = "/error.json"
 FIELD = "timestamp"
+CUT = "whole seconds"  # marks a moment that is cut off to these
 ZONE_S = 900.0  # time zones differ by quarters of an hour
 NEAR_S = 5.0
 WHOLE_S = 1.0  # the moment is told in whole seconds, cut off
@@ -61,16 +62,20 @@ def placed(
     listed = tuple(events)
     told = [e for e in listed if FIELD in e.fields and e.line.file.endswith(FILE)]
     zones = _zones(told, printed)
-    timed = [replace(e, at=_true(e, job, zones, clocks)) for e in told]
+    timed = [_with_moment(e, _true(e, job, zones, clocks)) for e in told]
     ours = [e for e in timed if e.rank is not None and _of_this_run(e, job, printed.get(e.rank), zones)]
     moments = {_same(e): e.at for e in reversed(ours)}
     rest = [e for e in listed if not e.line.file.endswith(FILE)]
     shown = {_same(e) for e in rest if "where" in e.fields}
     untimed = [e for e in listed if e.line.file.endswith(FILE) and FIELD not in e.fields]
     return (
-        *(replace(e, at=moments[_same(e)]) if e.at is None and _same(e) in moments else e for e in rest),
+        *(_with_moment(e, moments[_same(e)]) if e.at is None and _same(e) in moments else e for e in rest),
         *(e for e in (*ours, *untimed) if _same(e) not in shown),
     )
+
+
+def _with_moment(event: Event, at: float | None) -> Event:
+    return replace(event, at=at, fields={**event.fields, CUT: ""})
 
 
 def _same(event: Event) -> tuple[str, int | None, str, str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rankready.diagnose.blame import Blame
-from rankready.diagnose.child_errors import FIELD, WHOLE_S
+from rankready.diagnose.child_errors import CUT, FIELD, WHOLE_S
 from rankready.diagnose.device import device_kind, hurt
 from rankready.diagnose.kernels import kernel_of
 from rankready.diagnose.outside import distinct, outside
@@ -158,7 +158,7 @@ def _collective(case: Case, rank: int, event: Event) -> bool:
 
 def _earlier(one: Event, other: Event) -> bool:
     if one.at is not None and other.at is not None:
-        return one.at < other.at + (WHOLE_S if FIELD in other.fields else 0.0)
+        return one.at < other.at + (WHOLE_S if CUT in other.fields else 0.0)
     return one.line.file == other.line.file and one.line.offset < other.line.offset
 
 

@@ -192,7 +192,7 @@ def _crossing(u: Universe, clues: Clues, leaf: str) -> int:
 
 
 def _parted(u: Universe, s: Standing, clues: Clues) -> Iterator[Accusation]:
-    """No majority. Devices whose fault is known are left out; what remains may be one pair, or several groups."""
+    """No majority. Groups whose faults are all known are left out; what remains may be one pair, or several groups."""
     dead = excused(u, clues)
     for i in sorted(dead):
         if not u.passing(i):
@@ -201,7 +201,8 @@ def _parted(u: Universe, s: Standing, clues: Clues) -> Iterator[Accusation]:
                 suspect=words.accuse(kind, (u.places[i],), len(witnesses), Certainty.LIKELY),
                 findings=(words.silent(kind, u.places[i], witnesses, []),),
             )
-    groups = [g for g in s.parts if len(g) > 1 or not (g[0] in dead or dead.issuperset(u.ties[g[0]]))]
+    unknown = [g for g in s.parts if not dead.issuperset(g)]
+    groups = [g for g in unknown if len(g) > 1 or not dead.issuperset(u.ties[g[0]])]
     alone = [g[0] for g in groups if len(g) == 1]
     if len(groups) == len(alone) == 2:  # noqa: PLR2004  (a pair)
         a, b = alone
