@@ -70,13 +70,6 @@ async def test_stop_ends_a_detached_job_everywhere(tmp_path: Path) -> None:
     assert not tagged(spec.job)
 
 
-async def test_stop_of_a_job_that_no_server_knows_finds_nothing_to_end(tmp_path: Path) -> None:
-    site, _, _ = train_site(tmp_path)
-    record = await stop(site, "20260101-000000-abcdef01")
-    assert record.exit == 0
-    assert {s["phase"] for s in record.extra["stopped"]} == {"swept"}
-
-
 @pytest.mark.parametrize("job", ["", "../x", "$(reboot)"])
 async def test_what_is_no_job_is_refused(tmp_path: Path, job: str) -> None:
     site, _, _ = train_site(tmp_path)
