@@ -12,18 +12,20 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from guarded_job import eventually
+from own_ports import own_base_port
 from stubborn_job import tagged
 
 from rankready.cli._app import group
 
 TRAIN = Path(__file__).parents[2] / "src" / "rankready" / "lab" / "data" / "jobs" / "train.py"
-YAML = """
+YAML = f"""
 cluster: one
 generation: a1
 topology: switch
 servers:
-  - {name: server1, ssh: root@127.0.0.1, address: 127.0.0.1}
-parameter_plane: {pool: 10.20.0.0/16}
+  - {{name: server1, ssh: root@127.0.0.1, address: 127.0.0.1}}
+parameter_plane: {{pool: 10.20.0.0/16}}
+job: {{hccl_base_port: {own_base_port()}}}
 """
 
 

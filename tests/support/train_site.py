@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fake_fleet import folder_site
+from own_ports import own_base_port
 
 from rankready.launchers.ranks import LAUNCHER
 from rankready.model.ranks import LaunchSpec, Node
@@ -37,7 +38,8 @@ def train_site(root: Path, servers: int = 2, *, dead: tuple[str, ...] = ()) -> t
     """A site whose servers call each other 127.0.0.1."""
     site, transport, said = folder_site(root, servers, dead=dead)
     home = tuple(replace(s, address=IPv4Address("127.0.0.1")) for s in site.cluster.servers)
-    cluster = replace(site.cluster, servers=home, job=replace(site.cluster.job, master_port=free_port()))
+    job = replace(site.cluster.job, master_port=free_port(), hccl_base_port=own_base_port())
+    cluster = replace(site.cluster, servers=home, job=job)
     site.fleet.cluster = cluster
     return replace(site, cluster=cluster), transport, said
 
@@ -53,6 +55,7 @@ def train_spec(site: Site, *args: str, devices: tuple[int, ...] = (0, 1), argv: 
         nodes=nodes,
         master_addr="127.0.0.1",
         master_port=site.cluster.job.master_port,
+        hccl_base_port=site.cluster.job.hccl_base_port,
         argv=argv or (str(TRAIN), "--backend", "stdlib", *args),
         python="python3" if not argv else argv[0],
         workdir="~",
