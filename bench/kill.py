@@ -50,7 +50,6 @@ class Run:
         self.lab, self.detached, self.number = lab, detached, str(10**9 + secrets.randbelow(10**9))
         words = [
             "run",
-            "--no-sync",
             "--force",
             "--nproc-per-node",
             "1",
