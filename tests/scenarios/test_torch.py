@@ -47,7 +47,9 @@ def standing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
 def job(made: Stage, launcher: str, *args: str) -> tuple[int, dict[str, object], str]:
     python = os.environ["RANKREADY_TORCH_PYTHON"]
     options = ("--nproc-per-node", "4", "--launcher", launcher, "--python", python, "--json")
-    code, said, err = made.verb("run", *options, TRAIN, "--backend", "gloo", "--steps", "3", "--timeout", "60", *args)
+    code, said, err = made.verb(
+        "run", *options, TRAIN, "--backend", "gloo", "--steps", "3", "--pause", "1", "--timeout", "60", *args
+    )
     return code, said, err
 
 

@@ -66,6 +66,19 @@ def test_a_rank_that_joined_is_told_from_one_that_did_not(
     assert (events[-1]["held"], list(seen.first)) == ([], [5])
 
 
+def test_a_socket_seen_before_its_process_is_known_is_looked_at_again(
+    master: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reached, "EVERY_S", 0.0)
+    monkeypatch.setattr(reached, "AGAIN_S", 0.0)
+    port = port_of(master)
+    seen = Reached(port, 1)
+    with rank(3, JOIN, port) as pid:
+        assert eventually(lambda: not seen.look(dict) and len(seen.inodes) > 1)  # the listener is one of them
+        assert eventually(lambda: bool(seen.look(lambda: {pid: 0})))
+    assert seen.held == {3}
+
+
 def test_it_looks_no_more_once_all_came(master: socket.socket, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reached, "EVERY_S", 0.0)
     port = port_of(master)

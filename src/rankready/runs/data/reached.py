@@ -16,6 +16,7 @@ from typing import Callable, Dict, List, Set
 from rankready.runs.data.kin import Fields, Pids
 
 EVERY_S = 0.25
+AGAIN_S = 1.0  # a socket may be seen before the process that holds it is known to be of the job
 LIMIT_S = 3600.0
 RANK_NAMES = (b"RANK=", b"RANK_ID=")  # torchrun's contract, and msrun's (facts/launch 5.2)
 ESTABLISHED, LISTEN = "01", "0A"
@@ -29,7 +30,7 @@ class Reached:
         self.first: Dict[int, float] = {}
         self.held: Set[int] = set()
         self.inodes: Set[str] = set()
-        self.born = self.looked = time.monotonic()
+        self.born = self.looked = self.asked = time.monotonic()
 
     def look(self, members: Callable[[], Pids]) -> List[Fields]:
         """Return one event where something changed: who holds a connection now, and when each was first seen."""
@@ -39,8 +40,9 @@ class Reached:
             return []
         self.looked = now
         inodes = joined(self.port, self.tables)
-        if inodes == self.inodes:
+        if inodes == self.inodes and now - self.asked < AGAIN_S:
             return []
+        self.asked = now
         held = {rank for pid in (members() if inodes else ()) for rank in ranks_of(pid, inodes)}
         self.inodes = inodes
         if held == self.held:
